@@ -1,0 +1,55 @@
+"""The outcome of one linting: what reporters are given."""
+
+from __future__ import annotations
+
+from grpo_lint.diagnostics import RANK, Diagnostic, Notice, Severity
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from grpo_lint.rules.rule import Rule
+
+
+class Undecided:
+    """A rule that could not judge a run, and why: what it needs isn't known from the files."""
+
+    __slots__ = ("path", "reason", "rule")
+
+    def __init__(self, rule: str, path: str, reason: str) -> None:
+        self.rule = rule
+        self.path = path
+        self.reason = reason
+
+
+class Report:
+    """Findings in the order of their places, every rule that was enabled, and what went wrong on the way.
+
+    `files` counts the files that were looked at, `runs` the runs found in them. `errors` is True when a file could not
+    be read or the linter itself failed on one: the exit code then says that the report isn't whole.
+    """
+
+    __slots__ = ("diagnostics", "errors", "files", "notices", "rules", "runs", "undecided")
+
+    def __init__(
+        self,
+        diagnostics: tuple[Diagnostic, ...],
+        rules: tuple[Rule, ...],
+        notices: tuple[Notice, ...] = (),
+        undecided: tuple[Undecided, ...] = (),
+        files: int = 0,
+        runs: int = 0,
+        errors: bool = False,
+    ) -> None:
+        self.diagnostics = diagnostics
+        self.rules = rules
+        self.notices = notices
+        self.undecided = undecided
+        self.files = files
+        self.runs = runs
+        self.errors = errors
+
+    def count(self, severity: Severity) -> int:
+        return sum(diagnostic.severity == severity for diagnostic in self.diagnostics)
+
+    def fails(self, threshold: Severity) -> bool:
+        """Whether a finding is at or above a severity."""
+        return any(RANK[diagnostic.severity] >= RANK[threshold] for diagnostic in self.diagnostics)

@@ -1,0 +1,28 @@
+"""Output formats: one module each, imported only when it is asked for."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TextIO
+
+    from grpo_lint.report import Report
+
+FORMATS = ("text", "concise", "json", "github", "sarif")
+
+
+class Style:
+    """How a person looks at the output: colours or not, and the width of the terminal in columns."""
+
+    __slots__ = ("color", "width")
+
+    def __init__(self, color: bool = False, width: int = 80) -> None:
+        self.color = color
+        self.width = width
+
+
+def write(format: str, report: Report, out: TextIO, style: Style) -> None:
+    """Write a report in one of FORMATS."""
+    from importlib import import_module
+
+    import_module(f"grpo_lint.reporters.{format}").write(report, out, style)

@@ -1,0 +1,1 @@
+"""The rules, and the one list of them."""

@@ -1,0 +1,1 @@
+"""The 36 avoidance rules, grouped by what they are about."""

@@ -1,0 +1,117 @@
+"""What a rule is: a record and a function from a run's config to findings."""
+
+from __future__ import annotations
+
+from grpo_lint.diagnostics import Fix
+from grpo_lint.unified import Setting
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Literal
+
+    from grpo_lint.diagnostics import Severity
+    from grpo_lint.runconfig import RunConfig
+    from grpo_lint.source import Span
+
+    Evidence = Literal["solid", "conditional", "contested", "refuted", "unverifiable"]
+    Check = Callable[[RunConfig], Iterable["Finding"]]
+
+
+class Finding:
+    """What a check saw. The engine adds the rule, the run's conditions, and a place where a value has none.
+
+    `at` is the setting (or place) to mark; when it is a framework's default, the first of `others` that stands in a
+    file is marked instead, and the default is told in the message's labels. `others` are (setting, what it has to do
+    with it). `severity` overrides the rule's own.
+    """
+
+    __slots__ = ("at", "fix", "help", "label", "message", "others", "severity")
+
+    def __init__(
+        self,
+        message: str,
+        at: Setting | Span,
+        label: str = "",
+        others: Iterable[tuple[Setting, str]] = (),
+        help: str = "",
+        fix: Fix | None = None,
+        severity: Severity | None = None,
+    ) -> None:
+        self.message = message
+        self.at = at
+        self.label = label
+        self.others = tuple(others)
+        self.help = help
+        self.fix = fix
+        self.severity = severity
+
+
+class Rule:
+    """A rule's record. `needs` names the unified fields that must be decided; else the rule is skipped as undecided.
+
+    The check's docstring is the rule's page: a first sentence, then the sections What it does / Why it matters /
+    Example / Use instead / When it does not apply / Sources, as Markdown. `twin` is the id of the rule that states the
+    same fault from the other side: one fault is reported once, under this rule's id.
+    """
+
+    __slots__ = ("check", "evidence", "id", "name", "needs", "severity", "since", "strict_check", "topics", "twin")
+
+    def __init__(
+        self,
+        id: str,
+        name: str,
+        check: Check,
+        severity: Severity,
+        evidence: Evidence,
+        needs: tuple[str, ...],
+        topics: tuple[str, ...],
+        since: str,
+        twin: str,
+    ) -> None:
+        self.id = id
+        self.name = name
+        self.check = check
+        self.severity = severity
+        self.evidence = evidence
+        self.needs = needs
+        self.topics = topics
+        self.since = since
+        self.twin = twin
+        self.strict_check: Check | None = None
+
+    def __repr__(self) -> str:
+        return f"Rule({self.id}, {self.name})"
+
+    @property
+    def page(self) -> str:
+        """The rule's page as Markdown."""
+        lines = (self.check.__doc__ or "").expandtabs().splitlines()
+        margin = min((len(line) - len(line.lstrip()) for line in lines[1:] if line.strip()), default=0)
+        return "\n".join(
+            [*(line.strip() for line in lines[:1]), *(line[margin:].rstrip() for line in lines[1:])]
+        ).strip()
+
+    @property
+    def summary(self) -> str:
+        """The page's first sentence: what the rule is about in one line."""
+        return " ".join(self.page.split("\n\n", 1)[0].split())
+
+
+def rule(
+    id: str,
+    name: str,
+    *,
+    severity: Severity,
+    evidence: Evidence,
+    needs: tuple[str, ...] = (),
+    topics: tuple[str, ...] = (),
+    since: str = "0.1.0",
+    twin: str = "",
+) -> Callable[[Check], Rule]:
+    """Make a Rule of a check function: `@rule("NOT07", "group-size-1", severity=ERROR, evidence="solid", ...)`."""
+
+    def declare(check: Check) -> Rule:
+        return Rule(id, name, check, severity, evidence, needs, topics, since, twin)
+
+    return declare

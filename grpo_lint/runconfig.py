@@ -1,0 +1,184 @@
+"""What a run really gets: every raw option with its origins, and the unified config worked out from them."""
+
+from __future__ import annotations
+
+from grpo_lint.source import Span
+from grpo_lint.unified import FIELDS, UNSET, Origin, Setting
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from grpo_lint.located import Word
+
+    Defaults = Callable[[str], Setting]
+
+
+class Options:
+    """The raw options of a run by (framework, key), each with its chain of origins.
+
+    A framework's defaults are asked for one key at a time, since a tree holds over a thousand and rules read a few.
+    """
+
+    __slots__ = ("_defaults", "_keys", "_set")
+
+    def __init__(self) -> None:
+        self._set: dict[tuple[str, str], Setting] = {}
+        self._defaults: dict[str, Defaults] = {}
+        self._keys: dict[str, Iterable[str]] = {}
+
+    def use_defaults(self, framework: str, defaults: Defaults, keys: Iterable[str] = ()) -> None:
+        """Let `defaults(key)` answer for options that nothing sets; `keys` lists those worth showing."""
+        self._defaults[framework] = defaults
+        self._keys[framework] = keys
+
+    def put(self, framework: str, key: str, setting: Setting) -> None:
+        """Set an option on top of what is there: the new value rules, the older origins stay in its chain."""
+        below = self.get(framework, key).chain
+        self._set[framework, key] = Setting(
+            setting.state, setting.value, (*below, *setting.chain), setting.alternatives, setting.reason
+        )
+
+    def get(self, framework: str, key: str) -> Setting:
+        setting = self._set.get((framework, key))
+        if setting is not None:
+            return setting
+        defaults = self._defaults.get(framework)
+        return defaults(key) if defaults is not None else UNSET
+
+    def written(self, framework: str | None = None) -> Iterator[tuple[str, str, Setting]]:
+        """(framework, key, setting) of every option that something sets, in the order of first setting."""
+        for (name, key), setting in self._set.items():
+            if framework is None or name == framework:
+                yield name, key, setting
+
+    def all(self) -> Iterator[tuple[str, str, Setting]]:
+        """`written`, then the defaults that nothing overrides."""
+        yield from self.written()
+        for framework, keys in self._keys.items():
+            for key in keys:
+                if (framework, key) not in self._set:
+                    yield framework, key, self._defaults[framework](key)
+
+    def below(self, framework: str, prefix: str) -> Iterator[tuple[str, Setting]]:
+        """(rest of the key, setting) of the written options under a dotted prefix."""
+        start = prefix + "."
+        for (name, key), setting in self._set.items():
+            if name == framework and key.startswith(start):
+                yield key[len(start) :], setting
+
+    def variants(self, limit: int = 8) -> list[tuple[tuple[str, ...], Options]]:
+        """The options once for each combination of alternatives: (conditions, options with those values).
+
+        Past `limit` combinations the alternatives stay as they are, undecided.
+        """
+        open_keys = [key for key, setting in self._set.items() if setting.state == "alternatives"]
+        total = 1
+        for key in open_keys:
+            total *= len(self._set[key].alternatives)
+        if not open_keys or total > limit:
+            return [((), self)]
+        found: list[tuple[tuple[str, ...], Options]] = [((), self)]
+        for key in open_keys:
+            found = [
+                ((*conditions, condition), options._with(key, value))
+                for conditions, options in found
+                for condition, value in self._set[key].alternatives
+            ]
+        return found
+
+    def _with(self, key: tuple[str, str], value: object) -> Options:
+        copy = Options()
+        copy._defaults, copy._keys = self._defaults, self._keys
+        copy._set = {**self._set, key: Setting("known", value, self._set[key].chain)}
+        return copy
+
+
+class Version:
+    """A release that a run is known to use, and how that is known."""
+
+    __slots__ = ("parts", "source", "span", "text")
+
+    def __init__(self, text: str, source: str, span: Span | None = None) -> None:
+        self.text = text
+        self.source = source
+        self.span = span
+        self.parts = release(text)
+
+    def __repr__(self) -> str:
+        return f"Version({self.text!r}, {self.source!r})"
+
+
+def release(text: str) -> tuple[int, ...]:
+    """The numeric release of a version as a tuple that compares: "0.19.3" is (0, 19, 3), "0.9" equals "0.9.0"."""
+    parts: list[int] = []
+    for part in text.lstrip("v").split("+")[0].split("."):
+        digits = part[: len(part) - len(part.lstrip("0123456789"))]
+        if not digits:
+            break
+        parts.append(int(digits))
+        if digits != part:
+            break
+    while len(parts) > 1 and parts[-1] == 0:
+        parts.pop()
+    return tuple(parts)
+
+
+class RunConfig:
+    """The config of one run. Each unified field is an attribute that holds a Setting; UNSET where nothing says.
+
+    `framework` is the one that runs the training or the server; `frameworks` all whose options take part. `anchor` is
+    where to point when nothing better has a place: the program on the command line, or the file's first key.
+    `complete` is False when options may come from a place that could not be read: absence then proves nothing.
+    """
+
+    __slots__ = (
+        "anchor",
+        "command",
+        "complete",
+        "engine",
+        "env",
+        "fields",
+        "framework",
+        "options",
+        "versions",
+        "when",
+    )
+
+    def __init__(self, framework: str, options: Options, anchor: Span) -> None:
+        self.framework = framework
+        self.options = options
+        self.anchor = anchor
+        self.engine = ""
+        self.fields: dict[str, Setting] = {}
+        self.versions: dict[str, Version] = {}
+        self.env: dict[str, Setting] = {}
+        self.when: tuple[str, ...] = ()
+        self.command: tuple[Word, ...] = ()
+        self.complete = True
+
+    def __getattr__(self, name: str) -> Setting:
+        if name not in FIELDS:
+            raise AttributeError(f"no unified field is called {name!r}")
+        return self.fields.get(name, UNSET)
+
+    @property
+    def frameworks(self) -> set[str]:
+        return {self.framework, *(name for name, _, _ in self.options.written())}
+
+    def option(self, framework: str, key: str) -> Setting:
+        """A raw option as its framework would get it."""
+        return self.options.get(framework, key)
+
+    def before(self, framework: str, version: str) -> bool | None:
+        """Whether the run's release of a framework is older than `version`; None when the release isn't known."""
+        known = self.versions.get(framework)
+        return None if known is None else known.parts < release(version)
+
+    def environment(self, name: str) -> Setting:
+        return self.env.get(name, UNSET)
+
+
+def default(value: object, note: str, key: str) -> Setting:
+    """A framework's own default; `note` names the release it was read from."""
+    return Setting("known", value, (Origin("default", None, (), note, key, value),))
