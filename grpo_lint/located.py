@@ -13,6 +13,38 @@ DYNAMIC = "\u2047dynamic\u2047"
 """Stands in a word's text for a part that only the running shell could know."""
 
 
+class Unknown:
+    """Stands as a Value's data where the value can't be known before the run; `reason` says why ("$1")."""
+
+    __slots__ = ("reason",)
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+
+    def __repr__(self) -> str:
+        return f"Unknown({self.reason!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Unknown) and self.reason == other.reason
+
+    def __hash__(self) -> int:
+        return hash(self.reason)
+
+
+class Problem:
+    """Something a reader or a composer refuses: what is wrong, where, and what to do about it if that is known."""
+
+    __slots__ = ("help", "message", "span")
+
+    def __init__(self, message: str, span: Span, help: str = "") -> None:
+        self.message = message
+        self.span = span
+        self.help = help
+
+    def __repr__(self) -> str:
+        return f"Problem({self.message!r}, {self.span!r})"
+
+
 class Value:
     """A node of a document: a scalar, a list of Values, or a dict from key text to Value.
 
