@@ -1,0 +1,178 @@
+"""Which files to look at, and reading them: a directory walk, a byte sniff before any parse, a bounded loader."""
+
+from __future__ import annotations
+
+import os
+
+from grpo_lint.source import SourceFile, Unreadable, decode, read_bytes
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Literal
+
+    Kind = Literal["shell", "yaml", "json"]
+
+KINDS: dict[str, Kind] = {
+    ".sh": "shell",
+    ".bash": "shell",
+    ".slurm": "shell",
+    ".sbatch": "shell",
+    ".yaml": "yaml",
+    ".yml": "yaml",
+    ".json": "json",
+    ".hjson": "json",
+}
+SHEBANGS = (b"sh", b"bash", b"dash", b"zsh")
+SKIPPED = frozenset((".git", ".hg", ".svn", ".venv", "venv", "node_modules", "__pycache__", ".tox", ".mypy_cache"))
+MARKERS = (
+    # frameworks' own words, and the starters of programs; a file without any of them configures nothing that we know
+    b"actor_rollout_ref", b"verl", b"zero_optimization", b"train_micro_batch_size_per_gpu", b"train_batch_size",
+    b"deepspeed", b"distributed_type", b"main_ppo", b"gradient_accumulation_steps",
+)  # fmt: skip
+
+
+def kind_of(path: str, data: bytes = b"") -> Kind | None:
+    """What a file is by its name or, without a suffix, by its `#!` line; None for a kind that isn't read."""
+    name = os.path.basename(path)
+    suffix = os.path.splitext(name)[1].lower()
+    if suffix:
+        return KINDS.get(suffix)
+    if data.startswith(b"#!"):
+        words = data[2:200].split(b"\n", 1)[0].split()
+        program = words[0].rsplit(b"/", 1)[-1] if words else b""
+        if program == b"env" and len(words) > 1:
+            program = words[-1]
+        if program in SHEBANGS:
+            return "shell"
+    return None
+
+
+def relevant(data: bytes) -> bool:
+    """Whether a file's bytes hold any word of a framework that we read."""
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):  # UTF-16 and UTF-32: the words are not plain bytes there
+        return True
+    return any(marker in data for marker in MARKERS)
+
+
+def walk(root: str) -> Iterator[str]:
+    """The files below a directory that have a name of ours, sorted; what .gitignore excludes is left out.
+
+    Links to directories aren't followed, so a loop of links ends here.
+    """
+    ignores = _Ignores()
+    for folder, folders, names in os.walk(root):
+        ignores.read(folder)
+        folders[:] = sorted(
+            name for name in folders if name not in SKIPPED and not ignores.matches(os.path.join(folder, name), True)
+        )
+        for name in sorted(names):
+            suffix = os.path.splitext(name)[1].lower()
+            if (suffix in KINDS or not suffix) and not ignores.matches(os.path.join(folder, name), False):
+                yield os.path.join(folder, name)
+
+
+class _Ignores:
+    """The .gitignore files met on the way down; the nearest that has a say about a path decides."""
+
+    def __init__(self) -> None:
+        self._specs: dict[str, object] = {}
+
+    def read(self, folder: str) -> None:
+        path = os.path.join(folder, ".gitignore")
+        if not os.path.isfile(path):
+            return
+        try:
+            text = decode(read_bytes(path))
+        except Unreadable:
+            return
+        from pathspec import GitIgnoreSpec
+
+        self._specs[folder] = GitIgnoreSpec.from_lines(text.splitlines())
+
+    def matches(self, path: str, is_folder: bool) -> bool:
+        if not self._specs:
+            return False
+        from pathspec import GitIgnoreSpec
+
+        folder = os.path.dirname(path)
+        while True:
+            spec = self._specs.get(folder)
+            if isinstance(spec, GitIgnoreSpec):
+                below = os.path.relpath(path, folder).replace(os.sep, "/") + ("/" if is_folder else "")
+                include = spec.check_file(below).include
+                if include is not None:
+                    return include
+            parent = os.path.dirname(folder)
+            if parent == folder or not folder:
+                return False
+            folder = parent
+
+
+def shown(path: str) -> str:
+    """A path as people see it: relative to the working directory if below it, POSIX separators."""
+    relative = os.path.relpath(path)
+    return (path if relative.startswith("..") else relative).replace(os.sep, "/")
+
+
+class Repository:
+    """The files that a run may name: regular files below one root, each read once.
+
+    The root is the nearest folder above the linted path that holds `.git`, else the folder that was asked for.
+    """
+
+    def __init__(self, root: str) -> None:
+        self.root = os.path.realpath(root)
+        self._files: dict[str, SourceFile | None] = {}
+
+    @classmethod
+    def around(cls, path: str) -> Repository:
+        start = os.path.realpath(path if os.path.isdir(path) else os.path.dirname(path) or ".")
+        folder = start
+        while not os.path.exists(os.path.join(folder, ".git")):
+            parent = os.path.dirname(folder)
+            if parent == folder:
+                return cls(start)
+            folder = parent
+        return cls(folder)
+
+    def put(self, path: str, source: SourceFile) -> None:
+        """Keep a file that was read already."""
+        self._files[os.path.realpath(path)] = source
+
+    def load(self, path: str) -> SourceFile | None:
+        """A text file of the repository; None when it isn't there, lies outside, or isn't text."""
+        real = os.path.realpath(path)
+        if real not in self._files:
+            self._files[real] = self._read(path, real)
+        return self._files[real]
+
+    def _read(self, path: str, real: str) -> SourceFile | None:
+        if not self.holds(real):
+            return None
+        try:
+            return SourceFile(shown(path), decode(read_bytes(real)))
+        except Unreadable:
+            return None
+
+    def holds(self, real: str) -> bool:
+        """Whether a resolved path lies below the root."""
+        return real == self.root or real.startswith(self.root.rstrip(os.sep) + os.sep)
+
+    def find(self, name: str, start: str) -> str | None:
+        """Where a path leads that a file in the folder `start` names; None when nowhere.
+
+        It is tried from there and from each folder above up to the root: scripts are run from their own folder or from
+        the repository's.
+        """
+        if os.path.isabs(name):
+            return name if self.holds(os.path.realpath(name)) and os.path.isfile(name) else None
+        folder = os.path.realpath(start)
+        while self.holds(folder):
+            path = os.path.normpath(os.path.join(folder, name))
+            if os.path.isfile(path) and self.holds(os.path.realpath(path)):
+                return path
+            if folder == self.root:
+                break
+            folder = os.path.dirname(folder)
+        return None

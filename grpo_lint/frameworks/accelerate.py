@@ -1,0 +1,99 @@
+"""accelerate: the YAML of `accelerate config`, read as accelerate 1.15.0 does (commands/config/config_args.py)."""
+
+from __future__ import annotations
+
+from grpo_lint.frameworks.deepspeed import as_setting
+from grpo_lint.unified import UNSET, Setting, derived, undecided
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from grpo_lint.located import Value
+    from grpo_lint.runconfig import Options, RunConfig
+
+NAME = "accelerate"
+
+TELLING = frozenset(("compute_environment", "distributed_type", "main_training_function", "mixed_precision"))
+"""Top keys of the file; two of them make it one."""
+
+FSDP, DEEPSPEED = "FSDP", "DEEPSPEED"
+
+
+def recognises(root: Value) -> bool:
+    """Whether a YAML document is an accelerate config."""
+    return isinstance(root.data, dict) and len(TELLING & root.data.keys()) >= 2
+
+
+def read(root: Value, options: Options) -> None:
+    """Put every key into `options`, by its dotted path."""
+    for key, value in root.leaves():
+        options.put(NAME, key, as_setting(value, key, "file"))
+
+
+def deepspeed_file(options: Options) -> Setting:
+    """The DeepSpeed JSON that the file names, whose keys then rule."""
+    return options.get(NAME, "deepspeed_config.deepspeed_config_file")
+
+
+def unify(run: RunConfig) -> None:
+    """Fill the unified fields that an accelerate config decides; a DeepSpeed JSON that it names has filled its own."""
+    options, fields = run.options, run.fields
+    kind = options.get(NAME, "distributed_type")
+    deepspeed = kind.value == DEEPSPEED
+    if deepspeed:
+        _unify_deepspeed(options, fields)
+    if kind.value == FSDP:
+        fields["fsdp_mode"] = _fsdp_mode(options)
+    precision = options.get(NAME, "mixed_precision")
+    if precision.known and "model_dtype" not in fields:
+        fields["model_dtype"] = precision.map(lambda word: "fp32" if word in ("no", False) else word)
+        fields["bf16"] = precision.map(lambda word: word == "bf16")
+        fields["fp16"] = precision.map(lambda word: word == "fp16")
+    for field, key in (("n_gpus", "num_processes"), ("nnodes", "num_machines")):
+        setting = options.get(NAME, key)
+        if not setting.unset:
+            fields[field] = setting
+    backend = options.get(NAME, "dynamo_config.dynamo_backend")
+    if backend.known:
+        fields["torch_compile"] = backend.map(lambda word: str(word).upper() != "NO")
+    if not fields.get("n_gpus", UNSET).unset:
+        _unify_shape(options, fields)
+
+
+def _unify_deepspeed(options: Options, fields: dict[str, Setting]) -> None:
+    """The plugin's own spellings of DeepSpeed's keys. A named JSON file replaces them all."""
+    if not deepspeed_file(options).unset:
+        return
+    for field, key in (
+        ("zero_stage", "zero_stage"),
+        ("offload_optimizer", "offload_optimizer_device"),
+        ("offload_param", "offload_param_device"),
+        ("gradient_clipping", "gradient_clipping"),
+    ):
+        setting = options.get(NAME, f"deepspeed_config.{key}")
+        if not setting.unset:
+            fields[field] = setting
+
+
+def _fsdp_mode(options: Options) -> Setting:
+    """`fsdp_version` 1 or 2; unset means 1."""
+    version = options.get(NAME, "fsdp_config.fsdp_version")
+    return (
+        derived("fsdp1", options.get(NAME, "distributed_type")) if version.unset else version.map(lambda n: f"fsdp{n}")
+    )
+
+
+def _unify_shape(options: Options, fields: dict[str, Setting]) -> None:
+    """Data-parallel size: processes / (tensor x context x sequence parallel sizes)."""
+    total = fields["n_gpus"]
+    sizes = [options.get(NAME, f"parallelism_config.parallelism_config_{name}_size") for name in ("tp", "cp", "sp")]
+    hidden = undecided(total, *sizes)
+    if hidden is not None:
+        fields["dp_size"] = hidden
+        return
+    product = 1
+    for size in sizes:
+        product *= size.value if type(size.value) is int and size.value > 0 else 1
+    if type(total.value) is int and total.value % product == 0:
+        fields["dp_size"] = derived(total.value // product, total, *sizes, note="num_processes")
+    fields["tp"] = derived(sizes[0].value or 1, total, sizes[0])
+    fields["pp"] = derived(1, total)
