@@ -1,0 +1,1 @@
+"""From text to located values and words. Nothing in here knows a framework."""
