@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from grpo_lint.diagnostics import RANK, Diagnostic, Notice, Severity
+from grpo_lint.diagnostics import RANK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from grpo_lint.diagnostics import Diagnostic, Notice, Severity
     from grpo_lint.rules.rule import Rule
 
 

@@ -1,0 +1,270 @@
+"""SARIF 2.1.0, as GitHub code scanning and other viewers read it.
+
+sarif-om gives the objects; it has no serializer, and the usual one drops `level: warning`, so ours is here. What GitHub
+requires and what it limits is in its pages "SARIF support for code scanning" and "SARIF results exceed limits".
+"""
+
+from __future__ import annotations
+
+import os
+from json import dumps
+from posixpath import normpath
+from urllib.parse import quote
+
+import sarif_om as om
+
+from grpo_lint import __version__
+from grpo_lint.diagnostics import RANK
+from grpo_lint.reporters.characters import count, well_formed
+from grpo_lint.reporters.fingerprints import identities, line_hashes
+from grpo_lint.reporters.places import exact_region, region
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any, TextIO
+
+    from grpo_lint.diagnostics import Diagnostic, Fix, Label, Notice
+    from grpo_lint.report import Report
+    from grpo_lint.reporters import Style
+    from grpo_lint.rules.rule import Rule
+    from grpo_lint.source import SourceFile, Span
+
+SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+MAX_RESULTS = 25_000
+MAX_TAGS = 10
+MAX_RELATED = 100
+MAX_DESCRIPTION = 1024
+_PRECISION = {"solid": "very-high", "conditional": "high", "contested": "high"}
+_PROBLEM = {"error": "error", "warning": "warning", "note": "recommendation"}
+_SECURITY = {"error": "8.0", "warning": "5.5", "note": "2.0"}
+"""Scores of SEC rules only: with a score, GitHub makes a result a security alert."""
+
+
+def write(report: Report, out: TextIO, style: Style) -> None:
+    # ASCII only, so that it is right in whatever encoding the stream has; on one line, since that is four times faster.
+    out.write(dumps(plain(log(report)), separators=(",", ":")) + "\n")
+
+
+def plain(node: Any) -> Any:
+    """A sarif-om object as plain data: what isn't set is left out, a level never is.
+
+    A result without its level takes its rule's, not the default that sarif-om gives it.
+    """
+    if isinstance(node, list):
+        return [plain(item) for item in node]
+    fields = _fields(type(node))
+    if fields is None:
+        return node
+    values = vars(node)
+    return {
+        name: plain(value)
+        for attribute, name, default in fields
+        if (value := values[attribute]) is not None and (value != default or name == "level")
+    }
+
+
+_known_fields: dict[type, tuple[tuple[str, str, Any], ...] | None] = {}
+
+
+def _fields(kind: type) -> tuple[tuple[str, str, Any], ...] | None:
+    """(attribute, SARIF's name of it, default) of a sarif-om class; None for any other."""
+    if kind not in _known_fields:
+        attributes = getattr(kind, "__attrs_attrs__", None)
+        _known_fields[kind] = attributes and tuple(
+            (attribute.name, attribute.metadata["schema_property_name"], attribute.default) for attribute in attributes
+        )
+    return _known_fields[kind]
+
+
+def log(report: Report) -> om.SarifLog:
+    """The whole document: always one run, since GitHub no longer joins runs of one tool."""
+    named = list(zip(report.diagnostics, identities(report.diagnostics), strict=True))
+    kept = named
+    if len(named) > MAX_RESULTS:
+        worst = sorted(range(len(named)), key=lambda index: -RANK[named[index][0].severity])[:MAX_RESULTS]
+        kept = [named[index] for index in sorted(worst)]
+    builder = _Builder(report.rules, [diagnostic for diagnostic, _ in kept])
+    notifications = [_notification(notice, report.errors) for notice in report.notices]
+    if len(kept) < len(named):
+        left = count(len(named) - len(kept), "finding")
+        notifications.append(_note(f"{left} of the least severity left out: GitHub takes {MAX_RESULTS:,}."))
+    driver = om.ToolComponent(
+        name="grpo-lint",
+        version=__version__,
+        semantic_version=__version__,
+        rules=[_rule(rule) for rule in report.rules],
+        contents=None,
+    )
+    run = om.Run(
+        tool=om.Tool(driver=driver),
+        results=[builder.result(diagnostic, name) for diagnostic, name in kept],
+        invocations=[om.Invocation(execution_successful=not report.errors, tool_execution_notifications=notifications)],
+        automation_details=om.RunAutomationDetails(id="grpo-lint/"),
+        column_kind="unicodeCodePoints",
+    )
+    return om.SarifLog(runs=[run], version="2.1.0", schema_uri=SCHEMA)
+
+
+def _rule(rule: Rule) -> om.ReportingDescriptor:
+    page = well_formed(rule.page) or rule.name
+    properties: dict[str, Any] = {
+        "precision": _PRECISION.get(rule.evidence, "medium"),
+        "problem.severity": _PROBLEM[rule.severity],
+        "tags": list(dict.fromkeys(rule.topics))[:MAX_TAGS],
+    }
+    if rule.id.startswith("SEC"):
+        properties["security-severity"] = _SECURITY[rule.severity]
+        properties["tags"] = ["security", *(tag for tag in properties["tags"] if tag != "security")][:MAX_TAGS]
+    return om.ReportingDescriptor(
+        id=rule.id,
+        name=rule.name,
+        short_description=om.MultiformatMessageString(text=_cut(rule.summary or rule.name)),
+        full_description=om.MultiformatMessageString(text=_cut(_description(page))),
+        help=om.MultiformatMessageString(text=page, markdown=page),
+        default_configuration=om.ReportingConfiguration(level=rule.severity),
+        properties=properties,
+    )
+
+
+def _description(page: str) -> str:
+    """The first sentence of a page and the paragraph after it, which says what the rule does."""
+    paragraphs = (" ".join(part.split()) for part in page.split("\n\n"))
+    return " ".join([part for part in paragraphs if part and not part.startswith(("#", "```"))][:2]) or page
+
+
+def _cut(text: str) -> str:
+    text = well_formed(text)
+    return text if len(text) <= MAX_DESCRIPTION else text[: MAX_DESCRIPTION - 3].rsplit(" ", 1)[0] + "..."
+
+
+class _Builder:
+    """Makes results; keeps what is the same for all results of a file."""
+
+    def __init__(self, rules: Sequence[Rule], diagnostics: Sequence[Diagnostic]) -> None:
+        self._index = {rule.id: index for index, rule in enumerate(rules)}
+        self._artifacts: dict[str, om.ArtifactLocation] = {}
+        lines: dict[SourceFile, set[int]] = {}
+        for diagnostic in diagnostics:
+            span = diagnostic.primary.span
+            lines.setdefault(span.file, set()).add(span.line)
+        self._hashes = {file: line_hashes(file.text, wanted) for file, wanted in lines.items()}
+
+    def result(self, diagnostic: Diagnostic, name: str) -> om.Result:
+        fingerprints = {"grpoLint/v1": name}
+        span = diagnostic.primary.span
+        if line_hash := self._hashes[span.file].get(span.line):
+            fingerprints["primaryLocationLineHash"] = line_hash
+        related = diagnostic.related[:MAX_RELATED]
+        details: dict[str, Any] = {"key": well_formed(diagnostic.key)} if diagnostic.key else {}
+        if diagnostic.when:
+            details["when"] = [well_formed(condition) for condition in diagnostic.when]
+        return om.Result(
+            rule_id=diagnostic.rule,
+            rule_index=self._index.get(diagnostic.rule, -1),
+            level=diagnostic.severity,
+            message=om.Message(text=_message(diagnostic, related)),
+            locations=[self._location(diagnostic.primary)],
+            related_locations=[self._location(label, id) for id, label in enumerate(related, 1)] or None,
+            partial_fingerprints=fingerprints,
+            fixes=[self._fix(diagnostic.fix)] if diagnostic.fix and diagnostic.fix.edits else None,
+            properties=details or None,
+        )
+
+    def _artifact(self, file: SourceFile) -> om.ArtifactLocation:
+        if file.path not in self._artifacts:
+            self._artifacts[file.path] = om.ArtifactLocation(uri=uri(file.path))
+        return self._artifacts[file.path]
+
+    def _location(self, label: Label, id: int = -1) -> om.Location:
+        place = om.PhysicalLocation(
+            artifact_location=self._artifact(label.span.file), region=_region(region(label.span))
+        )
+        text = _unlinked(label.text)
+        return om.Location(id=id, physical_location=place, message=om.Message(text=text) if text else None)
+
+    def _fix(self, fix: Fix) -> om.Fix:
+        changes: dict[SourceFile, list[om.Replacement]] = {}
+        for span, text in fix.edits:
+            changes.setdefault(span.file, []).append(_replacement(span, text))
+        return om.Fix(
+            description=om.Message(text=_unlinked(fix.title)) if fix.title else None,
+            artifact_changes=[
+                om.ArtifactChange(artifact_location=self._artifact(file), replacements=replacements)
+                for file, replacements in changes.items()
+            ],
+        )
+
+
+def _replacement(span: Span, text: str) -> om.Replacement:
+    inserted = om.ArtifactContent(text=well_formed(text)) if text else None
+    return om.Replacement(deleted_region=_region(exact_region(span)), inserted_content=inserted)
+
+
+def _region(numbers: tuple[int, int, int, int]) -> om.Region:
+    line, column, end_line, end_column = numbers
+    return om.Region(start_line=line, start_column=column, end_line=end_line, end_column=end_column)
+
+
+def _message(diagnostic: Diagnostic, related: Sequence[Label]) -> str:
+    """The message, what to do, and a link to each related place: GitHub shows those only where a message links them.
+
+    A link's text is a path and a line, so that it needs no escapes, which not every viewer understands.
+    """
+    parts = [_sentence(diagnostic.message or diagnostic.rule)]
+    if diagnostic.when:
+        parts.append(_sentence(f"When {' and '.join(diagnostic.when)}"))
+    if diagnostic.help:
+        parts.append(_sentence(f"Help: {diagnostic.help}"))
+    if related:
+        links = [f"{_unlinked(label.text)} {_link(label.span, id)}".lstrip() for id, label in enumerate(related, 1)]
+        parts.append(f"See: {'; '.join(links)}.")
+    return "\n".join(parts)
+
+
+def _sentence(text: str) -> str:
+    text = _unlinked(text).rstrip()
+    return text if text.endswith((".", "!", "?")) else text + "."
+
+
+def _unlinked(text: str) -> str:
+    """Text in which nothing is a link. Braces stay single: viewers show `{{` as it is where nothing is filled in."""
+    return well_formed(text).replace("](", "\\](")
+
+
+def _link(span: Span, id: int) -> str:
+    text = f"{span.file.path}:{span.line}"
+    for character in "\\[]":
+        text = text.replace(character, "\\" + character)
+    return f"[{well_formed(text)}]({id})"
+
+
+def _notification(notice: Notice, failed: bool) -> om.Notification:
+    note = _note(_sentence(notice.message or "unreadable"), "error" if failed else "warning")
+    if notice.path:
+        place = om.PhysicalLocation(artifact_location=om.ArtifactLocation(uri=uri(notice.path)))
+        note.locations = [om.Location(physical_location=place)]
+    return note
+
+
+def _note(text: str, level: str = "warning") -> om.Notification:
+    return om.Notification(message=om.Message(text=text), level=level)
+
+
+def uri(path: str) -> str:
+    """A path as a URI reference: relative to the working directory, or absolute for a file that isn't below it.
+
+    GitHub takes relative references from the root of the repository; one that climbs out of it means nothing there.
+    """
+    path = normpath(path)
+    if not os.path.isabs(path) and path != ".." and not path.startswith("../"):
+        return _quote(path)
+    path = os.path.abspath(path).replace(os.sep, "/")
+    return "file://" + _quote(path if path.startswith("/") else "/" + path)
+
+
+def _quote(path: str) -> str:
+    try:
+        return quote(path, errors="surrogateescape")
+    except UnicodeEncodeError:  # a lone surrogate that stands for no byte: only a Windows name has one
+        return quote(path, errors="surrogatepass")
