@@ -79,8 +79,8 @@ SWITCHES: dict[str, frozenset[str]] = {
         "deepspeed": "--no_python --module --no_local_rank --force_multi --save_pid --no_ssh_check --no_ssh --quiet"
         " --bind_cores_to_rank --elastic_training",
         "accelerate": "-q --quiet --cpu --multi_gpu --tpu --use_deepspeed --use_fsdp --use_megatron_lm --debug -m"
-        " --module --no_python --same_network --downcast_bf16 --dynamo_use_fullgraph --dynamo_use_dynamic --tpu_use_sudo"
-        " --dynamo_use_regional_compilation --tpu_cluster --no_tpu_cluster --enable_cpu_affinity"
+        " --module --no_python --same_network --downcast_bf16 --dynamo_use_fullgraph --dynamo_use_dynamic"
+        " --tpu_use_sudo --dynamo_use_regional_compilation --tpu_cluster --no_tpu_cluster --enable_cpu_affinity"
         " --use_parallelism_config --fp8_use_autocast_during_eval",
         "ray": "--no-wait --verbose -v --delete-cluster",
         "srun": "-l --label -u --unbuffered --exclusive -v --verbose -Q --quiet --overlap --container-mount-home"

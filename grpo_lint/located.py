@@ -32,17 +32,32 @@ class Unknown:
 
 
 class Problem:
-    """Something a reader or a composer refuses: what is wrong, where, and what to do about it if that is known."""
+    """Something a reader or a composer refuses: what is wrong, where, and what to do about it if that is known.
 
-    __slots__ = ("help", "message", "span")
+    `kind` is the reader's word for it, by which a rule picks it up; `fatal` says whether the consumer's own reader
+    refuses the file because of it; `related` are places with what they have to do with it.
+    """
 
-    def __init__(self, message: str, span: Span, help: str = "") -> None:
+    __slots__ = ("fatal", "help", "kind", "message", "related", "span")
+
+    def __init__(
+        self,
+        message: str,
+        span: Span,
+        help: str = "",
+        kind: str = "",
+        related: tuple[tuple[Span, str], ...] = (),
+        fatal: bool = True,
+    ) -> None:
         self.message = message
         self.span = span
         self.help = help
+        self.kind = kind
+        self.related = related
+        self.fatal = fatal
 
     def __repr__(self) -> str:
-        return f"Problem({self.message!r}, {self.span!r})"
+        return f"Problem({self.kind}, {self.message!r}, {self.span!r})"
 
 
 class Value:

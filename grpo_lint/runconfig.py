@@ -25,10 +25,10 @@ class Options:
     def __init__(self) -> None:
         self._set: dict[tuple[str, str], Setting] = {}
         self._defaults: dict[str, Defaults] = {}
-        self._keys: dict[str, Iterable[str]] = {}
+        self._keys: dict[str, Callable[[], Iterable[str]]] = {}
 
-    def use_defaults(self, framework: str, defaults: Defaults, keys: Iterable[str] = ()) -> None:
-        """Let `defaults(key)` answer for options that nothing sets; `keys` lists those worth showing."""
+    def use_defaults(self, framework: str, defaults: Defaults, keys: Callable[[], Iterable[str]]) -> None:
+        """Let `defaults(key)` answer for options that nothing sets; `keys()` lists all that it knows."""
         self._defaults[framework] = defaults
         self._keys[framework] = keys
 
@@ -56,7 +56,7 @@ class Options:
         """`written`, then the defaults that nothing overrides."""
         yield from self.written()
         for framework, keys in self._keys.items():
-            for key in keys:
+            for key in keys():
                 if (framework, key) not in self._set:
                     yield framework, key, self._defaults[framework](key)
 
@@ -130,10 +130,12 @@ class RunConfig:
     `framework` is the one that runs the training or the server; `frameworks` all whose options take part. `anchor` is
     where to point when nothing better has a place: the program on the command line, or the file's first key.
     `complete` is False when options may come from a place that could not be read: absence then proves nothing.
+    `candidates` are the releases of a framework that the config itself admits, oldest first, where none is told.
     """
 
     __slots__ = (
         "anchor",
+        "candidates",
         "command",
         "complete",
         "engine",
@@ -152,6 +154,7 @@ class RunConfig:
         self.engine = ""
         self.fields: dict[str, Setting] = {}
         self.versions: dict[str, Version] = {}
+        self.candidates: dict[str, tuple[str, ...]] = {}
         self.env: dict[str, Setting] = {}
         self.when: tuple[str, ...] = ()
         self.command: tuple[Word, ...] = ()
@@ -171,9 +174,15 @@ class RunConfig:
         return self.options.get(framework, key)
 
     def before(self, framework: str, version: str) -> bool | None:
-        """Whether the run's release of a framework is older than `version`; None when the release isn't known."""
+        """Whether the run's release of a framework is older than `version`; None when that isn't known.
+
+        Where no release is told, the candidates answer if they all agree.
+        """
         known = self.versions.get(framework)
-        return None if known is None else known.parts < release(version)
+        if known is not None:
+            return known.parts < release(version)
+        answers = {release(candidate) < release(version) for candidate in self.candidates.get(framework, ())}
+        return answers.pop() if len(answers) == 1 else None
 
     def environment(self, name: str) -> Setting:
         return self.env.get(name, UNSET)

@@ -119,10 +119,11 @@ class Tree:
     `release` is the nearest release that was read and isn't newer than the one asked for.
     """
 
-    __slots__ = ("_at", "_bit", "_options", "_releases", "_sections", "engine", "release")
+    __slots__ = ("_among", "_at", "_bit", "_options", "_releases", "_sections", "engine", "release")
 
-    def __init__(self, data: dict[str, Any], release: str | None, engine: str) -> None:
+    def __init__(self, data: dict[str, Any], release: str | None, engine: str, among: tuple[str, ...] | None) -> None:
         self._releases: list[str] = data["releases"]
+        self._among = range(len(self._releases)) if among is None else [self._releases.index(name) for name in among]
         self._options: dict[str, list[list[Any]]] = data["options"]
         self._sections: frozenset[str] | None = None
         self._bit = 1 << data["engines"].index(engine)
@@ -133,7 +134,7 @@ class Tree:
     def get(self, name: str) -> Any:
         """The default as written in the composed YAML, MISSING if there is no such option.
 
-        Without a release: the default that all releases agree on that have the option, else Unknown.
+        Without a release: the default that all releases in question agree on that have the option, else Unknown.
         """
         spells = self._options.get(name, ())
         if self._at is not None:
@@ -141,7 +142,15 @@ class Tree:
                 if first <= self._at <= last and engines & self._bit:
                     return value
             return MISSING
-        return _agreed([(self._releases[first], value) for first, _, engines, value in spells if engines & self._bit])
+        return _agreed(
+            [
+                (self._releases[at], value)
+                for first, last, engines, value in spells
+                if engines & self._bit
+                for at in self._among
+                if first <= at <= last
+            ]
+        )
 
     def has(self, name: str) -> bool:
         """Whether it names an option or a section of options; without a release: of any release."""
@@ -168,18 +177,44 @@ def option(framework: str, name: str, release: str | None = None) -> Option | No
     return table(framework).option(name, release)
 
 
-def verl_tree(release: str | None, engine: str = "dp") -> Tree:
-    """verl's composed tree for an engine (see verl_engines). Raises KeyError for an engine that no release has."""
-    data = _TREES.get("verl") or _TREES.setdefault("verl", _load("verl_trees"))
+def verl_tree(release: str | None, engine: str = "dp", among: tuple[str, ...] | None = None) -> Tree:
+    """verl's composed tree for an engine (see verl_engines). Raises KeyError for an engine that no release has.
+
+    Where the release isn't known, `among` narrows the releases in question; None means all that were read.
+    """
+    data = _trees()
     if engine not in data["engines"]:
         raise KeyError(engine)
-    return Tree(data, release, engine)
+    return Tree(data, release, engine, among)
 
 
 def verl_engines() -> list[str]:
     """The engines that have a tree of their own: the choices of `model_engine`, and the asynchronous entry points."""
-    data = _TREES.get("verl") or _TREES.setdefault("verl", _load("verl_trees"))
-    return list(data["engines"])
+    return list(_trees()["engines"])
+
+
+def verl_releases_with(engine: str, names: list[str]) -> tuple[str, ...]:
+    """The releases whose tree for an engine has all of these options, apart from those that no release has.
+
+    All releases that have the engine if none has them all: the config then mixes releases and tells nothing.
+    """
+    data = _trees()
+    bit = 1 << data["engines"].index(engine)
+    options: dict[str, list[list[Any]]] = data["options"]
+    every = _spanned(options["trainer.nnodes"], bit)
+    found = set(every)
+    for name in names:
+        found &= _spanned(options.get(name, []), bit) or found
+    return tuple(data["releases"][at] for at in sorted(found or every))
+
+
+def _spanned(spells: list[list[Any]], bit: int) -> set[int]:
+    """The indices of the releases in which an option exists for an engine."""
+    return {at for first, last, engines, _ in spells if engines & bit for at in range(first, last + 1)}
+
+
+def _trees() -> dict[str, Any]:
+    return _TREES.get("verl") or _TREES.setdefault("verl", _load("verl_trees"))
 
 
 def bracket(releases: list[str], release: str) -> tuple[int | None, int | None]:

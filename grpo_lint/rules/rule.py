@@ -11,11 +11,13 @@ if TYPE_CHECKING:
     from typing import Literal
 
     from grpo_lint.diagnostics import Severity
+    from grpo_lint.located import Problem
     from grpo_lint.runconfig import RunConfig
     from grpo_lint.source import Span
 
     Evidence = Literal["solid", "conditional", "contested", "refuted", "unverifiable"]
     Check = Callable[[RunConfig], Iterable["Finding"]]
+    TextCheck = Callable[[Problem], Iterable["Finding"]]
 
 
 class Finding:
@@ -33,7 +35,7 @@ class Finding:
         message: str,
         at: Setting | Span,
         label: str = "",
-        others: Iterable[tuple[Setting, str]] = (),
+        others: Iterable[tuple[Setting | Span, str]] = (),
         help: str = "",
         fix: Fix | None = None,
         severity: Severity | None = None,
@@ -50,28 +52,46 @@ class Finding:
 class Rule:
     """A rule's record. `needs` names the unified fields that must be decided; else the rule is skipped as undecided.
 
+    A rule about the text itself has `kinds` instead: the kinds of readers' problems that its `text_check` turns into
+    findings.
+
     The check's docstring is the rule's page: a first sentence, then the sections What it does / Why it matters /
     Example / Use instead / When it does not apply / Sources, as Markdown. `twin` is the id of the rule that states the
     same fault from the other side: one fault is reported once, under this rule's id.
     """
 
-    __slots__ = ("check", "evidence", "id", "name", "needs", "severity", "since", "strict_check", "topics", "twin")
+    __slots__ = (
+        "check",
+        "evidence",
+        "id",
+        "kinds",
+        "name",
+        "needs",
+        "page",
+        "severity",
+        "since",
+        "strict_check",
+        "text_check",
+        "topics",
+        "twin",
+    )
 
     def __init__(
         self,
         id: str,
         name: str,
-        check: Check,
+        page: str,
         severity: Severity,
         evidence: Evidence,
-        needs: tuple[str, ...],
-        topics: tuple[str, ...],
-        since: str,
-        twin: str,
+        needs: tuple[str, ...] = (),
+        topics: tuple[str, ...] = (),
+        since: str = "0.1.0",
+        twin: str = "",
     ) -> None:
         self.id = id
         self.name = name
-        self.check = check
+        self.page = page
+        self.check: Check | None = None
         self.severity = severity
         self.evidence = evidence
         self.needs = needs
@@ -79,18 +99,11 @@ class Rule:
         self.since = since
         self.twin = twin
         self.strict_check: Check | None = None
+        self.kinds: tuple[str, ...] = ()
+        self.text_check: TextCheck | None = None
 
     def __repr__(self) -> str:
         return f"Rule({self.id}, {self.name})"
-
-    @property
-    def page(self) -> str:
-        """The rule's page as Markdown."""
-        lines = (self.check.__doc__ or "").expandtabs().splitlines()
-        margin = min((len(line) - len(line.lstrip()) for line in lines[1:] if line.strip()), default=0)
-        return "\n".join(
-            [*(line.strip() for line in lines[:1]), *(line[margin:].rstrip() for line in lines[1:])]
-        ).strip()
 
     @property
     def summary(self) -> str:
@@ -112,6 +125,34 @@ def rule(
     """Make a Rule of a check function: `@rule("NOT07", "group-size-1", severity=ERROR, evidence="solid", ...)`."""
 
     def declare(check: Check) -> Rule:
-        return Rule(id, name, check, severity, evidence, needs, topics, since, twin)
+        made = Rule(id, name, dedent(check.__doc__), severity, evidence, needs, topics, since, twin)
+        made.check = check
+        return made
 
     return declare
+
+
+def text_rule(
+    id: str,
+    name: str,
+    *,
+    severity: Severity,
+    kinds: tuple[str, ...],
+    topics: tuple[str, ...] = (),
+    since: str = "0.1.0",
+) -> Callable[[TextCheck], Rule]:
+    """Make a Rule of a function from a reader's problem, of one of `kinds`, to findings."""
+
+    def declare(check: TextCheck) -> Rule:
+        made = Rule(id, name, dedent(check.__doc__), severity, "solid", (), topics, since)
+        made.kinds, made.text_check = kinds, check
+        return made
+
+    return declare
+
+
+def dedent(docstring: str | None) -> str:
+    """A docstring as Markdown: without the indentation that its function gives it."""
+    first, *rest = (docstring or "").expandtabs().splitlines() or [""]
+    margin = min((len(line) - len(line.lstrip()) for line in rest if line.strip()), default=0)
+    return "\n".join([first.strip(), *(line[margin:].rstrip() for line in rest)]).strip()

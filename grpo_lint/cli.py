@@ -1,0 +1,278 @@
+"""The command line. Exit codes: 0 clean, 1 findings at or above --fail-on, 2 usage or internal error, 130 Ctrl-C."""
+
+from __future__ import annotations
+
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+    from collections.abc import Sequence
+
+    from grpo_lint.report import Report
+    from grpo_lint.settings import Settings
+
+CLEAN, FOUND, FAILED, INTERRUPTED = 0, 1, 2, 130
+
+COMMANDS = ("check", "show", "explain", "rules")
+
+EPILOG = """commands:
+  check [PATHS...]   lint files and directories (the default command; default path: .)
+  show PATHS...      what each run gets: every setting, its value and where it comes from
+  explain RULE...    a rule's page
+  rules              the list of rules
+
+`grpo-lint COMMAND --help` tells more."""
+
+
+class UsageError(Exception):
+    """Something the user wrote on the command line that can't be used."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    if words in (["--version"], ["-V"]):
+        from grpo_lint import __version__
+
+        print(f"grpo-lint {__version__}")  # noqa: T201
+        return CLEAN
+    import gc
+
+    gc.disable()  # a linting is short, and cycles are few: collecting costs a tenth of the time
+    try:
+        return _run(words)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        # the reader of our output has gone; nothing more can be said, not even by the interpreter at its exit
+        import os
+
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+
+
+def _run(words: list[str]) -> int:
+    from grpo_lint.settings import SettingsError
+
+    command = words[0] if words and words[0] in COMMANDS else "check"
+    if words and words[0] == command:
+        words = words[1:]
+    options = _parser(command).parse_args(words)
+    try:
+        return {"check": _check, "show": _show, "explain": _explain, "rules": _rules}[command](options)
+    except (SettingsError, UsageError) as error:
+        sys.stderr.write(f"grpo-lint: {error}\n")
+        return FAILED
+
+
+def _parser(command: str) -> ArgumentParser:
+    import argparse
+
+    parser = argparse.ArgumentParser(
+        prog="grpo-lint" if command == "check" else f"grpo-lint {command}",
+        description="Finds the fault in an RL post-training config before a GPU is allocated.",
+        epilog=EPILOG if command == "check" else None,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    if command == "check":
+        _add_check(parser)
+    elif command == "show":
+        parser.add_argument("paths", nargs="+", metavar="PATH", help="a launch script or config file, or a directory")
+        parser.add_argument("--format", choices=("table", "json"), default="table", help="default: table")
+        parser.add_argument("--only", choices=("changed",), help="leave the frameworks' defaults out")
+        _add_target(parser)
+    elif command == "explain":
+        parser.add_argument(
+            "rules", nargs="+", metavar="RULE", help="a rule's id or name, such as NOT07 or group-size-1"
+        )
+    else:
+        parser.add_argument("--format", choices=("table", "json"), default="table", help="default: table")
+    return parser
+
+
+def _add_check(parser: ArgumentParser) -> None:
+    from grpo_lint.reporters import FORMATS
+
+    parser.add_argument("paths", nargs="*", metavar="PATH", help="files and directories to lint (default: .)")
+    parser.add_argument(
+        "--output",
+        action="append",
+        metavar="FORMAT[=FILE]",
+        help=f"write the report as {', '.join(FORMATS)} to a file or standard output; may be repeated (default: text)",
+    )
+    parser.add_argument("--select", action="append", metavar="RULES", help="only these: ids, names, prefixes, topics")
+    parser.add_argument(
+        "--ignore", action="append", metavar="RULES", help="leave these out: ids, names, prefixes, topics"
+    )
+    parser.add_argument(
+        "--fail-on",
+        choices=("note", "warning", "error"),
+        default="warning",
+        help="exit with 1 on findings of this severity or worse (default: warning)",
+    )
+    parser.add_argument("--color", choices=("auto", "always", "never"), default="auto", help="default: auto")
+    parser.add_argument("--version", "-V", action="store_true", help="print the version and exit")
+    _add_target(parser)
+
+
+def _add_target(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--target",
+        action="append",
+        default=[],
+        metavar="FRAMEWORK=RELEASE",
+        help="the release that a framework runs at, such as verl=0.9.1; may be repeated",
+    )
+
+
+def _settings(options: Namespace) -> Settings:
+    from grpo_lint.run import FRAMEWORKS
+    from grpo_lint.settings import Settings, parse_targets
+
+    return Settings(
+        parse_targets(options.target, FRAMEWORKS),
+        _names(getattr(options, "select", None)),
+        _names(getattr(options, "ignore", None)),
+        getattr(options, "fail_on", "warning"),
+    )
+
+
+def _names(values: list[str] | None) -> tuple[str, ...]:
+    return tuple(name.strip() for value in values or () for name in value.split(",") if name.strip())
+
+
+def _check(options: Namespace) -> int:
+    from grpo_lint.engine import Linter, MissingPath
+
+    if options.version:
+        return main(["--version"])
+    outputs = [_output(text) for text in options.output or ["text"]]
+    settings = _settings(options)
+    try:
+        report = Linter(settings).check(options.paths or ["."])
+    except MissingPath as error:
+        raise UsageError(f"{error}: there is no such file or directory") from None
+    for format, path in outputs:
+        _write(format, path, report, options.color)
+    if report.errors:
+        return FAILED
+    return FOUND if report.fails(settings.fail_on) else CLEAN
+
+
+def _output(text: str) -> tuple[str, str]:
+    from grpo_lint.reporters import FORMATS
+
+    format, _, path = text.partition("=")
+    if format not in FORMATS:
+        raise UsageError(f"--output {text}: no format is called {format!r}; known are {', '.join(FORMATS)}")
+    return format, path
+
+
+def _write(format: str, path: str, report: Report, color: str) -> None:
+    from grpo_lint.reporters import Style, write
+
+    if not path:
+        _use_utf8()
+        write(format, report, sys.stdout, Style(_colored(color), _width()))
+        sys.stdout.flush()
+        return
+    import io
+
+    text = io.StringIO()
+    write(format, report, text, Style(color == "always", 80))
+    try:
+        with open(path, "w", encoding="utf-8", newline="") as stream:
+            stream.write(text.getvalue())
+    except OSError as error:
+        raise UsageError(f"--output {format}={path}: {error.strerror}") from None
+
+
+def _use_utf8() -> None:
+    """Let a terminal or pipe of another encoding show what it can rather than fail."""
+    reconfigure = getattr(sys.stdout, "reconfigure", None)
+    if reconfigure is not None:
+        reconfigure(errors="backslashreplace")
+
+
+def _colored(color: str) -> bool:
+    import os
+
+    if color != "auto":
+        return color == "always"
+    if os.environ.get("NO_COLOR"):
+        return False
+    return bool(os.environ.get("FORCE_COLOR")) or (sys.stdout.isatty() and os.environ.get("TERM") != "dumb")
+
+
+def _width() -> int:
+    """The terminal's width, within what reads well; 80 where there is none."""
+    import os
+
+    try:
+        columns = os.get_terminal_size(sys.stdout.fileno()).columns
+    except (OSError, ValueError):
+        return 80
+    return max(60, min(columns, 120))
+
+
+def _show(options: Namespace) -> int:
+    from grpo_lint.engine import Linter, MissingPath
+    from grpo_lint.show import write_json, write_table
+
+    linter = Linter(_settings(options))
+    try:
+        runs = [run for file in linter.read(options.paths) for run in file.reading.runs]
+    except MissingPath as error:
+        raise UsageError(f"{error}: there is no such file or directory") from None
+    _use_utf8()
+    for notice in linter.notices:
+        sys.stderr.write(f"grpo-lint: {notice.path}: {notice.message}\n")
+    changed = options.only == "changed"
+    if options.format == "json":
+        write_json(runs, sys.stdout, changed)
+    else:
+        write_table(runs, sys.stdout, changed, _width())
+    return FAILED if linter.errors else CLEAN
+
+
+def _explain(options: Namespace) -> int:
+    from grpo_lint.rules import RULES
+
+    by_name = {name: rule for rule in RULES for name in (rule.id, rule.name)}
+    pages = []
+    for name in options.rules:
+        rule = by_name.get(name) or by_name.get(name.upper())
+        if rule is None:
+            raise UsageError(f"no rule is called {name!r}{_suggestion(name, list(by_name))}")
+        twin = f" · states the same fault as {rule.twin}" if rule.twin else ""
+        head = f"# {rule.id} {rule.name}\n\n{rule.severity} · evidence: {rule.evidence} · since {rule.since}{twin}"
+        pages.append(f"{head}\n\n{rule.page}\n")
+    _use_utf8()
+    sys.stdout.write("\n".join(pages))
+    return CLEAN
+
+
+def _suggestion(name: str, names: list[str]) -> str:
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, names, 1) or get_close_matches(name.upper(), names, 1)
+    return f"; did you mean {close[0]}?" if close else "; `grpo-lint rules` lists them"
+
+
+def _rules(options: Namespace) -> int:
+    from grpo_lint.rules import RULES
+
+    _use_utf8()
+    if options.format == "json":
+        import json
+
+        fields = ("id", "name", "severity", "evidence", "since", "summary", "page")
+        rows = [{**{f: getattr(rule, f) for f in fields}, "topics": list(rule.topics)} for rule in RULES]
+        sys.stdout.write(json.dumps({"schema": 1, "rules": rows}, indent=1, ensure_ascii=False) + "\n")
+        return CLEAN
+    width = max(len(rule.name) for rule in RULES)
+    for rule in RULES:
+        sys.stdout.write(f"{rule.id:<6} {rule.name:<{width}}  {rule.severity:<7}  {rule.summary}\n")
+    return CLEAN

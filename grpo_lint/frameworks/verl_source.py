@@ -1,0 +1,194 @@
+"""verl: recognising its launches and YAML files, and reading them into options over the tree that they start from."""
+
+from __future__ import annotations
+
+from grpo_lint.frameworks import tables
+from grpo_lint.frameworks.verl import NAME
+from grpo_lint.located import Unknown
+from grpo_lint.runconfig import default
+from grpo_lint.syntax.hydra.overrides import parse
+from grpo_lint.unified import UNSET, Origin, Setting, unknown
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from grpo_lint.discover import Repository
+    from grpo_lint.launch import Launch
+    from grpo_lint.located import Problem, Value, Word
+    from grpo_lint.runconfig import Options, RunConfig
+    from grpo_lint.syntax.hydra.overrides import Override
+    from grpo_lint.unified import Layer
+
+ENTRIES = {
+    # entry point: engine whose tree it starts from
+    "verl.trainer.main_ppo": "dp",
+    "verl.trainer.main_ppo_v0": "dp",
+    "verl.trainer.main_ppo_sync": "dp",
+    "verl.experimental.fully_async_policy.fully_async_main": "fully_async",
+    "verl.experimental.one_step_off_policy.main_ppo": "one_step_off",
+}
+"""Modules whose `hydra.main` names a packaged tree (verl 0.2 to 0.9.1)."""
+
+TOP_KEYS = ("actor_rollout_ref", "algorithm", "trainer", "data", "critic", "reward_model")
+TELLING = ("actor_rollout_ref.", "algorithm.adv_estimator=")
+"""What makes the arguments of another program verl's: a fork's own entry point keeps the layout."""
+
+CONFIG_NAMES = {"ppo_trainer": "dp", "ppo_megatron_trainer": "megatron"}
+
+HYDRA_FLAGS = {
+    "--config-path": True, "-cp": True, "--config-name": True, "-cn": True, "--config-dir": True, "-cd": True,
+    "--package": True, "-p": True, "--cfg": True, "-c": True, "--multirun": False, "-m": False, "--run": False,
+    "-r": False, "--resolve": False, "--help": False, "-h": False, "--hydra-help": False, "--version": False,
+}  # fmt: skip
+"""Hydra 1.3's own flags (hydra/_internal/utils.py), and whether each takes a value."""
+
+
+def module_of(launch: Launch) -> str:
+    """The module that a launch runs; a script's path is read as one (`verl/trainer/main_ppo.py`)."""
+    if launch.is_module:
+        return launch.program
+    return launch.program.removesuffix(".py").lstrip("./").replace("/", ".")
+
+
+def recognises(launch: Launch) -> bool:
+    """Whether a launch runs verl: by its entry point, or by two or more overrides of verl's own keys."""
+    if _entry(launch):
+        return True
+    telling = sum(word.text.lstrip("+~").startswith(TELLING) for word in launch.args)
+    return telling >= 2
+
+
+def _entry(launch: Launch) -> str:
+    module = module_of(launch)
+    return next((name for name in ENTRIES if module == name or module.endswith("." + name)), "")
+
+
+def recognises_document(root: Value) -> bool:
+    """Whether a YAML document is a verl config: `actor_rollout_ref` with its parts, and another of verl's top keys."""
+    if not isinstance(root.data, dict):
+        return False
+    section = root.data.get("actor_rollout_ref")
+    if section is None or not isinstance(section.data, dict):
+        return False
+    parts = section.data.keys() & {"actor", "rollout", "model", "ref", "hybrid_engine"}
+    return bool(parts) and any(key in root.data for key in TOP_KEYS[1:])
+
+
+def read(launch: Launch, path: str, run: RunConfig, repository: Repository) -> list[Problem]:
+    """Read a launch's overrides into `run`, over the tree of its entry point."""
+    flags, overrides = _split(launch.args)
+    problems = [override.problem for override in overrides if override.problem is not None]
+    run.engine = _engine(_entry(launch), flags, overrides)
+    if _entry(launch) and "--config-path" not in flags:
+        use_packaged_tree(run, overrides)
+    else:
+        run.complete = False
+    for override in overrides:
+        put_override(run.options, override)
+    return problems
+
+
+def read_document(root: Value, path: str, run: RunConfig, repository: Repository) -> list[Problem]:
+    """Read a YAML config into `run`. A file without a `defaults` list holds everything that its run gets."""
+    run.complete = "defaults" not in root.data
+    for key, value in root.leaves():
+        if key.split(".", 1)[0] not in ("defaults", "hydra"):
+            put_value(run.options, key, value, "file")
+    return []
+
+
+def _split(words: Sequence[Word]) -> tuple[dict[str, Word | None], list[Override]]:
+    """Hydra's flags, by their long names, and the overrides of a command line."""
+    long = {"-cp": "--config-path", "-cn": "--config-name", "-cd": "--config-dir"}
+    flags: dict[str, Word | None] = {}
+    overrides: list[Override] = []
+    at = 0
+    while at < len(words):
+        word = words[at]
+        text = word.text
+        at += 1
+        name, equals, _ = text.partition("=")
+        if text.startswith("-") and name in HYDRA_FLAGS:
+            key = long.get(name, name)
+            if equals:
+                flags[key] = word.cut(len(name) + 1)
+            elif HYDRA_FLAGS[name] and at < len(words):
+                flags[key] = words[at]
+                at += 1
+            else:
+                flags[key] = None
+        elif not text.startswith("-") and text:
+            overrides.append(parse(word))
+    return flags, overrides
+
+
+def _engine(entry: str, flags: dict[str, Word | None], overrides: list[Override]) -> str:
+    """Whose tree the run starts from: the entry point's, or what `--config-name` or `model_engine=` chooses."""
+    engine = ENTRIES.get(entry, "")
+    named = flags.get("--config-name")
+    if named is not None:
+        engine = CONFIG_NAMES.get(named.text.removesuffix(".yaml"), "")
+    for override in overrides:
+        if override.key == "model_engine" and override.value is not None:
+            data = override.value.data
+            engine = data if isinstance(data, str) and data in tables.verl_engines() else ""
+    return engine
+
+
+def use_packaged_tree(run: RunConfig, overrides: Sequence[Override]) -> None:
+    """Let a packaged tree answer for what nothing sets.
+
+    Without a known release it is asked what all releases agree on that have every key which the overrides set.
+    """
+    if run.engine not in tables.verl_engines():
+        run.complete = False
+        return
+    version = run.versions.get(NAME)
+    among = None if version is not None else _releases_with(run.engine, overrides)
+    tree = tables.verl_tree(version.text if version is not None else None, run.engine, among)
+    note = "default of verl " + (tree.release or _range(among or ()))
+
+    def lookup(key: str) -> Setting:
+        value = tree.get(key)
+        if value is tables.MISSING:
+            return UNSET
+        if isinstance(value, Unknown):
+            return unknown(value.reason, Origin("default", None, (), note, key))
+        return default(value, note, key)
+
+    run.options.use_defaults(NAME, lookup, tree.names)
+    run.candidates[NAME] = (tree.release,) if tree.release is not None else among or ()
+
+
+def _releases_with(engine: str, overrides: Sequence[Override]) -> tuple[str, ...]:
+    """The releases whose tree has every key that is set without `+`; all of them if no release does."""
+    keys = [o.key for o in overrides if o.prefix == "" and "." in o.key and o.problem is None]
+    return tables.verl_releases_with(engine, keys)
+
+
+def _range(releases: tuple[str, ...]) -> str:
+    """Releases as people say them: "0.7.0 to 0.9.1"."""
+    return releases[0] if len(releases) == 1 else f"{releases[0]} to {releases[-1]}"
+
+
+def put_override(options: Options, override: Override) -> None:
+    """Apply one override to the options; what can't be read or chooses a group changes none."""
+    if override.problem is not None or not override.key:
+        return
+    if override.prefix == "~":
+        origin = Origin("override", override.span, (), "deleted", override.key)
+        options.put(NAME, override.key, Setting("unset", None, (origin,)))
+    elif override.value is not None and ("." in override.key or override.prefix):
+        for key, value in override.value.leaves(override.key):
+            put_value(options, key, value, "override")
+
+
+def put_value(options: Options, key: str, value: Value, layer: Layer) -> None:
+    """Put a document's or an override's value under its key."""
+    origin = Origin(layer, value.span, value.via, "", key)
+    if isinstance(value.data, Unknown):
+        options.put(NAME, key, unknown(value.data.reason, origin))
+    else:
+        origin.data = value.plain()
+        options.put(NAME, key, Setting("known", origin.data, (origin,)))
