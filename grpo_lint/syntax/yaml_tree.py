@@ -6,10 +6,6 @@ from grpo_lint.located import Unknown, Value
 from grpo_lint.source import SourceFile, Span
 from grpo_lint.syntax.document import MAX_NODES, MAX_PROBLEMS, Problem
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
 
 class Stop(Exception):
     """A limit was reached."""
