@@ -1,0 +1,342 @@
+"""DO08, DO15, DO19, NOT05, NOT09: LoRA adapters, and whether the rollout ever gets them."""
+
+from __future__ import annotations
+
+from grpo_lint.diagnostics import ERROR, NOTE, WARNING, Fix
+from grpo_lint.frameworks import verl
+from grpo_lint.rules.avoidance.verl_run import adapters, effective, fsdp, is_verl, megatron, positive
+from grpo_lint.rules.rule import Finding, rule
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from grpo_lint.rules.rule import Rule
+    from grpo_lint.runconfig import RunConfig
+    from grpo_lint.unified import Setting
+
+RANK = f"{verl.MODEL}.lora_rank"
+NESTED_RANK = f"{verl.MODEL}.lora.rank"
+MERGE = f"{verl.MODEL}.lora.merge"
+LOAD_FORMAT = f"{verl.ROLLOUT}.load_format"
+LAYERED = f"{verl.ROLLOUT}.layered_summon"
+VLLM_RANKS = (8, 16, 32, 64, 128, 256, 320, 512)
+"""What vLLM's `max_lora_rank` takes (0.8 to 0.33; 1 came with 0.12). Its largest is verl's limit."""
+
+
+@rule(
+    "DO08",
+    "lora-rank-32",
+    severity=ERROR,
+    evidence="refuted",
+    needs=("lora_rank", "lora_merge", "load_format", "async_rollout"),
+    topics=("lora", "rollout"),
+    twin="NOT05",
+)
+def load_format(run: RunConfig) -> Iterator[Finding]:
+    """`layered_summon` sends adapters only, so the rollout engine has to load the base model itself.
+
+    ## What it does
+    Reports LoRA in verl on FSDP with `rollout.layered_summon=True` while `rollout.load_format` is a dummy format, which
+    is verl's default.
+
+    ## Why it matters
+    A dummy format starts vLLM with random weights and leaves the first weight sync to bring the base model. With
+    `layered_summon` the sync collects the adapter layer by layer and can't bring it: verl raises ValueError ("you must
+    make sure base-model is preloaded in vllm") at the first sync, after everything is loaded.
+
+    ## Example
+    ```
+    actor_rollout_ref.model.lora_rank=32 actor_rollout_ref.rollout.layered_summon=True
+    ```
+
+    ## Use instead
+    ```
+    actor_rollout_ref.model.lora_rank=32 actor_rollout_ref.rollout.layered_summon=True \\
+        actor_rollout_ref.rollout.load_format=safetensors
+    ```
+
+    ## When it does not apply
+    Without `layered_summon` verl syncs the base model once and a dummy format works, although its documentation calls
+    `load_format=safetensors` required. The rank itself is free: verl's documentation recommends 32 or more, and 128 for
+    a 32B model; what the source document calls an effect of rank 64 was a stale merge (see NOT05).
+
+    ## Sources
+    - verl 0.4.1, 0.5.0, `workers/sharding_manager/fsdp_vllm.py`; 0.6.1 to 0.9.1, `utils/fsdp_utils.py`:
+      `collect_lora_params` raises. `rollout.load_format`: default dummy (dummy_dtensor before 0.6.0).
+      `rollout.layered_summon`: default false.
+    - verl 0.9.1, `docs/advance/ppo_lora.rst`.
+    """
+    if not is_verl(run) or not positive(adapters(run)) or not fsdp(run) or run.async_rollout.value is not False:
+        return
+    layered, loading = verl.option(run, LAYERED), effective(run, LOAD_FORMAT)
+    if layered.value is not True or not loading.known or "dummy" not in str(loading.value):
+        return
+    if run.rollout_engine.value != "vllm":
+        return
+    default = "" if loading.explicit else " (its default)"
+    yield Finding(
+        f"layered_summon with load_format={loading.value}{default}: vLLM starts without the base model, and this sync"
+        " carries adapters only, so verl raises ValueError at the first one",
+        layered,
+        label="syncs the adapter alone",
+        others=[(loading, "loads random weights"), (run.lora_rank, "the adapter")],
+        help=f"set {LOAD_FORMAT}=safetensors",
+        fix=_safetensors(loading),
+    )
+
+
+def _safetensors(loading: Setting) -> Fix | None:
+    """Replace the value where it is written out; the run can't start otherwise, so this is safe."""
+    if not loading.explicit or loading.span is None or loading.span.text != str(loading.value):
+        return None
+    return Fix("load the base model from disk", ((loading.span, "safetensors"),), safe=True)
+
+
+@rule(
+    "NOT05",
+    "lora-rank-64-vllm",
+    severity=ERROR,
+    evidence="refuted",
+    needs=("lora_rank", "lora_merge"),
+    topics=("lora", "rollout", "weight-sync"),
+    twin="DO08",
+)
+def stale_merge_or_rank(run: RunConfig) -> Iterator[Finding]:
+    """Merged LoRA weights reach the rollout only from verl 0.9.0 on, and vLLM serves adapters up to rank 512.
+
+    ## What it does
+    Reports, in verl: `lora.merge=true` on FSDP before 0.9.0; an adapter rank above 512 with vLLM; and, before 0.6.1, a
+    rank that vLLM has no size for.
+
+    ## Why it matters
+    Before 0.9.0 the FSDP engine built the merged weights lazily and read them after the merge was undone: vLLM got the
+    base model without the adapter after every step. Rewards stay flat, or the model stops ending its answers, which was
+    first taken for an effect of rank 64. A rank that vLLM can't serve stops the run at start.
+
+    ## Example
+    ```
+    actor_rollout_ref.model.lora_rank=64 actor_rollout_ref.model.lora.merge=true
+    ```
+    with verl 0.8.0.
+
+    ## Use instead
+    `actor_rollout_ref.model.lora.merge=false`, which syncs the adapter alone, or verl 0.9.0 or newer.
+
+    ## When it does not apply
+    Every other rank: verl rounds it up to the next size that vLLM has. Merging on the Megatron engine was never
+    affected. Where the release of verl isn't known, the merge is mentioned by NOT09 instead.
+
+    ## Sources
+    - verl-project/verl#6782 (Qwen3.5-27B, rank 64), fixed by #7014 (first in 0.9.0).
+    - verl 0.8.0, 0.9.0, `workers/engine/fsdp/transformer_impl.py`: `get_per_tensor_param`.
+    - verl 0.6.1 to 0.9.1, `get_vllm_max_lora_rank`; 0.4.1 to 0.6.0 pass the rank as it is. vLLM 0.33.0
+      `--max-lora-rank`: 1, 8, 16, 32, 64, 128, 256, 320, 512; default 16.
+    """
+    rank = run.lora_rank
+    if not is_verl(run) or not positive(rank):
+        return
+    if run.lora_merge.value is True:
+        if fsdp(run) and run.before(verl.NAME, "0.9.0"):
+            yield Finding(
+                f"{MERGE} is true: before verl 0.9.0 the FSDP engine sends the rollout the base model without the"
+                " adapter (verl-project/verl#6782)",
+                run.lora_merge,
+                label="merged too late",
+                others=[(rank, "the adapter that the rollout never gets")],
+                help=f"set {MERGE}=false, or upgrade verl to 0.9.0 or newer",
+                severity=WARNING,
+            )
+        return
+    if run.rollout_engine.value != "vllm" or not positive(adapters(run)):
+        return
+    if rank.value > VLLM_RANKS[-1]:
+        problem = f"vLLM serves adapters up to rank {VLLM_RANKS[-1]}, and verl refuses to start"
+    elif run.before(verl.NAME, "0.6.1") and rank.value not in VLLM_RANKS:
+        problem = "before 0.6.1 verl hands the rank to vLLM as it is, and vLLM refuses all but " + ", ".join(
+            str(size) for size in VLLM_RANKS
+        )
+    else:
+        return
+    yield Finding(
+        f"{rank.key} is {rank.value}: {problem}",
+        rank,
+        label="the adapter's rank",
+        others=[(run.rollout_engine, "serves the adapter")],
+        help="choose a rank that vLLM has a size for: " + ", ".join(str(size) for size in VLLM_RANKS),
+    )
+
+
+@rule(
+    "DO19",
+    "lora-adapter-sync",
+    severity=WARNING,
+    evidence="conditional",
+    topics=("lora", "weight-sync"),
+    twin="NOT09",
+)
+def lora_that_nothing_reads(run: RunConfig) -> Iterator[Finding]:
+    """LoRA settings that the engine doesn't read, or adapters that never reach the rollout.
+
+    ## What it does
+    Reports, in verl: `model.lora_rank` on the Megatron engine, which reads `model.lora.rank` alone; and adapters in a
+    run whose rollout has GPUs of its own.
+
+    ## Why it matters
+    Megatron with the flat key trains the whole model, with the memory that takes. With separate rollout GPUs the weight
+    sync asks the engine for the base weights only, so the adapter is never delivered: the rollout samples from the
+    initial model for the whole run. Nothing fails; it looks like staleness that grows.
+
+    ## Example
+    ```
+    actor_rollout_ref.actor.strategy=megatron actor_rollout_ref.model.lora_rank=32
+    ```
+
+    ## Use instead
+    ```
+    actor_rollout_ref.actor.strategy=megatron actor_rollout_ref.model.lora.rank=32
+    ```
+    With separate rollout GPUs: `actor_rollout_ref.model.lora.merge=true`, which sends merged weights.
+
+    ## When it does not apply
+    Colocated runs sync adapters alone, after one sync of the base model; that is the default and needs no switch.
+
+    ## Sources
+    - verl 0.7.0 to 0.9.1, `workers/config/megatron_peft.py` reads `model.lora.rank`; before 0.7.0 Megatron had no LoRA.
+      `docs/advance/ppo_lora.rst`: the flat options "will be ignored if set". Defaults: both 0.
+    - verl 0.7.1 to 0.9.1, `workers/engine_workers.py`: with any backend but naive, `update_weights` calls
+      `get_per_tensor_param()`, whose `base_sync_done` is false by default. verl-project/verl#7495 (open).
+    """
+    if not is_verl(run):
+        return
+    flat, nested = verl.option(run, RANK), verl.option(run, NESTED_RANK)
+    if megatron(run) and flat.explicit and positive(flat) and (nested.value == 0 or nested.unset):
+        yield Finding(
+            f"{RANK} is {flat.value}, but the Megatron engine reads {NESTED_RANK} alone: the whole model is trained,"
+            " without LoRA",
+            flat,
+            label="nothing reads this",
+            others=[(verl.option(run, f"{verl.ACTOR}.strategy"), "the engine"), (nested, "the rank in force")],
+            help=f"set {NESTED_RANK}={flat.value} instead",
+        )
+        return
+    served = adapters(run)
+    if positive(served) and served.explicit and run.async_rollout.value is True:
+        yield Finding(
+            f"{served.key} is {served.value} while the rollout has GPUs of its own: verl's sync sends it the base"
+            " weights only, and it samples from the initial model throughout (verl-project/verl#7495)",
+            served,
+            label="an adapter that never leaves the trainer",
+            others=[(run.async_rollout, "separate rollout GPUs"), (run.lora_merge, "adapters aren't merged")],
+            help=f"set {MERGE}=true, so that merged weights are sent",
+        )
+
+
+@rule(
+    "NOT09",
+    "full-param-sync",
+    severity=NOTE,
+    evidence="conditional",
+    needs=("lora_rank", "lora_merge"),
+    topics=("lora", "weight-sync"),
+    twin="DO19",
+)
+def merged_sync(run: RunConfig) -> Iterator[Finding]:
+    """With `lora.merge=true` every sync sends the whole model, where the adapter alone would do.
+
+    ## What it does
+    Notes LoRA in verl with merged weights, where the rollout could serve the adapter.
+
+    ## Why it matters
+    It is a trade: merging makes each sync as large as full fine-tuning's, and generation a little faster. Before verl
+    0.9.0 it doesn't work on FSDP at all (NOT05).
+
+    ## Example
+    ```
+    actor_rollout_ref.model.lora.rank=32 actor_rollout_ref.model.lora.merge=true
+    ```
+
+    ## Use instead
+    `actor_rollout_ref.model.lora.merge=false`, the default.
+
+    ## When it does not apply
+    SGLang as rollout engine, for which verl's documentation asks for it; a rollout on GPUs of its own, which gets no
+    adapters (DO19); full fine-tuning, which has to send all weights.
+
+    ## Sources
+    - verl 0.9.1, `docs/advance/ppo_lora.rst`; `workers/engine_workers.py`: `update_weights`. `model.lora.merge`:
+      from 0.7.1, default false.
+    """
+    merge, rank = run.lora_merge, run.lora_rank
+    if not is_verl(run) or merge.value is not True or not merge.explicit or not positive(rank):
+        return
+    if run.rollout_engine.value != "vllm" or run.async_rollout.value is not False:
+        return
+    stale = fsdp(run) and run.before(verl.NAME, "0.9.0")
+    if stale:
+        return  # NOT05 says more
+    older = ""
+    if fsdp(run) and stale is None:
+        older = "; before verl 0.9.0 it even sends the base model without the adapter (verl-project/verl#6782)"
+    yield Finding(
+        f"{MERGE} is true: each sync sends the whole model instead of an adapter of rank {rank.value}{older}",
+        merge,
+        label="merged for the sync",
+        others=[(rank, "the adapter")],
+        help=f"set {MERGE}=false, unless generation speed matters more than the sync",
+    )
+
+
+@rule(
+    "DO15",
+    "sglang-rollout",
+    severity=WARNING,
+    evidence="contested",
+    needs=("rollout_engine", "lora_rank", "lora_merge"),
+    topics=("lora", "rollout", "sglang"),
+)
+def sglang_adapters(run: RunConfig) -> Iterator[Finding]:
+    """Serving LoRA adapters from SGLang works in verl only from 0.9.1 on.
+
+    ## What it does
+    Reports LoRA adapters (`lora.merge=false`) with SGLang as rollout engine before verl 0.9.1; where the release isn't
+    known, as a note.
+
+    ## Why it matters
+    The pair had never run to completion before: seven defects stood one behind the other, from target modules read
+    letter by letter to base weights with vLLM's names. It fails at start or at the first sync.
+
+    ## Example
+    ```
+    actor_rollout_ref.rollout.name=sglang actor_rollout_ref.model.lora_rank=32
+    ```
+    with verl 0.9.0.
+
+    ## Use instead
+    verl 0.9.1 or newer, `actor_rollout_ref.model.lora.merge=true`, or vLLM.
+
+    ## When it does not apply
+    Full fine-tuning and merged adapters. SGLang and vLLM both sleep and wake under verl; neither is preferred here.
+
+    ## Sources
+    - verl-project/verl#7413 (merged 2026-08); verl 0.9.0 and 0.9.1, `workers/engine_workers.py`: `update_weights`.
+      `docs/advance/ppo_lora.rst` of 2026-07: "For SGLang, merge=True is currently required".
+    """
+    served = adapters(run)
+    old = run.before(verl.NAME, "0.9.1")
+    if not is_verl(run) or run.rollout_engine.value != "sglang" or not positive(served) or old is False:
+        return
+    if not served.explicit or run.async_rollout.value is not False:
+        return  # with separate GPUs the adapter isn't sent at all: DO19
+    yield Finding(
+        f"rollout.name=sglang with adapters of rank {served.value}: before verl 0.9.1 the adapter sync to SGLang fails"
+        " (verl-project/verl#7413)",
+        run.rollout_engine,
+        label="serves the adapters",
+        others=[(served, "the adapter")],
+        help=f"use verl 0.9.1 or newer, or set {MERGE}=true",
+        severity=WARNING if old else NOTE,
+    )
+
+
+RULES: tuple[Rule, ...] = (load_format, sglang_adapters, lora_that_nothing_reads, stale_merge_or_rank, merged_sync)
