@@ -74,12 +74,13 @@ class Assembler:
         from grpo_lint.frameworks import verl_source
         from grpo_lint.syntax import yaml
 
-        for document in yaml.read(source, "omegaconf"):
+        consumer = "pyyaml" if accelerate.MARKER in source.text else "omegaconf"
+        for document in yaml.read(source, consumer):
             root = document.root
             if root is None:
                 continue
             if accelerate.recognises(root):
-                reading.problems += [problem for problem in document.problems if problem.fatal]
+                reading.problems += document.problems
                 self._accelerate(root, path, reading)
             elif verl_source.recognises_document(root):
                 reading.problems += document.problems

@@ -15,6 +15,9 @@ NAME = "accelerate"
 TELLING = frozenset(("compute_environment", "distributed_type", "main_training_function", "mixed_precision"))
 """Top keys of the file; two of them make it one."""
 
+MARKER = "compute_environment"
+"""A key that `accelerate config` always writes: the file is for PyYAML, not for OmegaConf."""
+
 FSDP, DEEPSPEED = "FSDP", "DEEPSPEED"
 
 

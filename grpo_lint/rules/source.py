@@ -112,12 +112,12 @@ def unreadable_value(problem: Problem) -> Iterator[Finding]:
 
     ## Example
     ```yaml
-    actor_rollout_ref:
-      started: 2024-13-45
+    compute_environment: LOCAL_MACHINE
+    main_training_function: 2024-13-45
     ```
 
     ## Use instead
-    Quote it: `started: "2024-13-45"`.
+    Quote it: `main_training_function: "2024-13-45"`.
 
     ## When it does not apply
     Tags that the reader knows.
