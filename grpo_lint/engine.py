@@ -56,7 +56,7 @@ class Linter:
         self.runs = 0
         self._undecided: dict[tuple[str, str], Undecided] = {}
         self._found: dict[tuple[str, Span], Diagnostic] = {}
-        self._repositories: dict[str, Repository] = {}
+        self._assemblers: dict[str, Assembler] = {}
 
     def check(self, paths: Iterable[str]) -> Report:
         """Lint files and directories. Raises MissingPath before anything is read."""
@@ -99,20 +99,21 @@ class Linter:
         except Unreadable as error:
             self._unreadable(path, str(error), named)
             return None
-        repository = self._repository(below)
-        repository.put(path, source)
+        assembler = self._assembler(below)
+        assembler.repository.put(path, source)
         try:
-            reading = Assembler(repository, self.settings.targets).read(source, path, kind)
+            reading = assembler.read(source, path, kind)
         except Exception as error:
             self._failed(path, error)
             return None
         self.runs += len(reading.runs)
         return File(path, source, kind, reading)
 
-    def _repository(self, path: str) -> Repository:
-        if path not in self._repositories:
-            self._repositories[path] = Repository.around(path)
-        return self._repositories[path]
+    def _assembler(self, path: str) -> Assembler:
+        """One for each path that the user named, so that files are read once."""
+        if path not in self._assemblers:
+            self._assemblers[path] = Assembler(Repository.around(path), self.settings.targets)
+        return self._assemblers[path]
 
     def _unreadable(self, path: str, why: str, named: bool) -> None:
         """A file that can't be read matters when the user named it or when it is ours by its head."""

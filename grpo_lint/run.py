@@ -7,6 +7,7 @@ import os
 from grpo_lint.frameworks import accelerate, deepspeed, verl
 from grpo_lint.runconfig import Options, RunConfig, Version
 from grpo_lint.unified import Origin, Setting, unknown
+from grpo_lint.versions import Evidence
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,10 +45,14 @@ class Assembler:
     def __init__(self, repository: Repository, targets: dict[str, str]) -> None:
         self.repository = repository
         self.targets = targets
+        self.evidence = Evidence(repository)
+        self.versions: dict[str, Version] = {}
 
     def read(self, source: SourceFile, path: str, kind: Kind) -> Reading:
         """The runs of one file. `path` is where it lies, for the files that it names."""
         reading = Reading()
+        told = {name: Version(text, "--target") for name, text in self.targets.items()}
+        self.versions = {**self.evidence.versions(path), **told}
         if kind == "shell":
             self._shell(source, path, reading)
         elif kind == "json":
@@ -185,12 +190,12 @@ class Assembler:
         first = next(iter(root.data.values()), None) if root.is_mapping else None
         anchor: Span = first.key_span if first is not None and first.key_span is not None else root.span
         run = RunConfig(framework, Options(), anchor)
-        run.versions = {name: Version(text, "--target") for name, text in self.targets.items()}
+        run.versions = self.versions
         return run
 
     def _started(self, framework: str, launch: Launch) -> RunConfig:
         run = RunConfig(framework, Options(), launch.word.span)
-        run.versions = {name: Version(text, "--target") for name, text in self.targets.items()}
+        run.versions = self.versions
         run.command, run.when = launch.argv, launch.when
         run.env = {name: word_setting(word, name) for name, word in launch.env.items()}
         for wrapper in launch.wrappers:

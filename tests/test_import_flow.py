@@ -16,7 +16,7 @@ ORDER = [
     {"syntax"},
     {"launch", "unified"},
     {"runconfig", "discover", "settings"},
-    {"frameworks"},
+    {"frameworks", "versions"},
     {"run"},
     {"rules"},
     {"report"},
