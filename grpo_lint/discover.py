@@ -116,10 +116,7 @@ def shown(path: str) -> str:
 
 
 class Repository:
-    """The files that a run may name: regular files below one root, each read once.
-
-    The root is the nearest folder above the linted path that holds `.git`, else the folder that was asked for.
-    """
+    """The files that a run may name: regular files below one root, each read once."""
 
     def __init__(self, root: str) -> None:
         self.root = os.path.realpath(root)
@@ -127,14 +124,23 @@ class Repository:
 
     @classmethod
     def around(cls, path: str) -> Repository:
+        """The repository of a path: the nearest folder above it that holds `.git`.
+
+        Where none does (an unpacked archive), the nearest that holds a Python project; else the working directory if
+        the path lies below it; else the path's own folder.
+        """
         start = os.path.realpath(path if os.path.isdir(path) else os.path.dirname(path) or ".")
-        folder = start
-        while not os.path.exists(os.path.join(folder, ".git")):
-            parent = os.path.dirname(folder)
-            if parent == folder:
-                return cls(start)
-            folder = parent
-        return cls(folder)
+        for markers in ((".git",), ("pyproject.toml", "setup.py")):
+            folder = start
+            while not any(os.path.exists(os.path.join(folder, marker)) for marker in markers):
+                parent = os.path.dirname(folder)
+                if parent == folder:
+                    break
+                folder = parent
+            else:
+                return cls(folder)
+        here = cls(os.getcwd())
+        return here if here.holds(start) else cls(start)
 
     def put(self, path: str, source: SourceFile) -> None:
         """Keep a file that was read already."""
