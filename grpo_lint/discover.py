@@ -25,11 +25,6 @@ KINDS: dict[str, Kind] = {
 }
 SHEBANGS = (b"sh", b"bash", b"dash", b"zsh")
 SKIPPED = frozenset((".git", ".hg", ".svn", ".venv", "venv", "node_modules", "__pycache__", ".tox", ".mypy_cache"))
-MARKERS = (
-    # frameworks' own words, and the starters of programs; a file without any of them configures nothing that we know
-    b"actor_rollout_ref", b"verl", b"zero_optimization", b"train_micro_batch_size_per_gpu", b"train_batch_size",
-    b"deepspeed", b"distributed_type", b"main_ppo", b"gradient_accumulation_steps",
-)  # fmt: skip
 
 
 def kind_of(path: str, data: bytes = b"") -> Kind | None:
@@ -48,11 +43,11 @@ def kind_of(path: str, data: bytes = b"") -> Kind | None:
     return None
 
 
-def relevant(data: bytes) -> bool:
-    """Whether a file's bytes hold any word of a framework that we read."""
+def relevant(data: bytes, markers: tuple[bytes, ...]) -> bool:
+    """Whether a file's bytes hold any of the markers; a file without configures nothing that we know."""
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):  # UTF-16 and UTF-32: the words are not plain bytes there
         return True
-    return any(marker in data for marker in MARKERS)
+    return any(marker in data for marker in markers)
 
 
 def walk(root: str) -> Iterator[str]:

@@ -6,6 +6,7 @@ import os
 
 from grpo_lint.diagnostics import Diagnostic, Label, Notice
 from grpo_lint.discover import Repository, kind_of, relevant, shown, walk
+from grpo_lint.frameworks import registry
 from grpo_lint.report import Report, Undecided
 from grpo_lint.rules import RULES
 from grpo_lint.run import Assembler, variants
@@ -50,6 +51,7 @@ class Linter:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.rules = selected(settings)
+        self.markers = registry.markers()
         self.notices: list[Notice] = []
         self.errors = False
         self.files = 0
@@ -93,7 +95,7 @@ class Linter:
         try:
             data = read_bytes(path)
             kind = kind_of(path, data)
-            if kind is None or not relevant(data):
+            if kind is None or not relevant(data, self.markers):
                 return None
             source = SourceFile(shown(path), decode(data))
         except Unreadable as error:
@@ -117,7 +119,7 @@ class Linter:
 
     def _unreadable(self, path: str, why: str, named: bool) -> None:
         """A file that can't be read matters when the user named it or when it is ours by its head."""
-        ours = _head_is_relevant(path)
+        ours = _head_is_relevant(path, self.markers)
         if ours or (named and ours is None):
             self.errors = self.errors or named
         elif not named:
@@ -194,13 +196,13 @@ def _matches(rule: Rule, name: str) -> bool:
     )
 
 
-def _head_is_relevant(path: str) -> bool | None:
+def _head_is_relevant(path: str, markers: tuple[bytes, ...]) -> bool | None:
     """Whether a file's first bytes hold a word of a framework; None when not even those can be read."""
     try:
         if not os.path.isfile(path):
             return None
         with open(path, "rb") as stream:
-            return kind_of(path) is not None and relevant(stream.read(SNIFFED))
+            return kind_of(path) is not None and relevant(stream.read(SNIFFED), markers)
     except OSError:
         return None
 

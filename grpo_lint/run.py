@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from grpo_lint.frameworks import accelerate, deepspeed, verl
+from grpo_lint.frameworks import accelerate, deepspeed, registry, verl
 from grpo_lint.runconfig import Options, RunConfig, Version
 from grpo_lint.unified import Origin, Setting, unknown
 from grpo_lint.versions import Evidence
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from grpo_lint.launch import Flag, Launch
     from grpo_lint.located import Problem, Value, Word
     from grpo_lint.source import SourceFile, Span
+    from grpo_lint.syntax.document import Document
 
 FRAMEWORKS = (verl.NAME, deepspeed.NAME, accelerate.NAME, "torch", "vllm", "sglang", "transformers", "trl")
 """The packages whose release can be told with `--target`."""
@@ -55,61 +56,40 @@ class Assembler:
         self.versions = {**self.evidence.versions(path), **told}
         if kind == "shell":
             self._shell(source, path, reading)
-        elif kind == "json":
-            self._json(source, reading)
         else:
-            self._yaml(source, path, reading)
+            self._document(source, path, kind, reading)
         return reading
 
     # -- documents
 
-    def _json(self, source: SourceFile, reading: Reading) -> None:
-        from grpo_lint.syntax import json
-
-        document = json.read(source)
-        root = document.root
-        if root is None or not deepspeed.recognises(root):
+    def _document(self, source: SourceFile, path: str, kind: Kind, reading: Reading) -> None:
+        """A config file: each of its documents goes to the first framework that recognises it."""
+        readers = list(registry.for_document(kind, source.text))
+        if not readers:
             return
-        reading.problems += document.problems
-        run = self._new(deepspeed.NAME, root)
-        deepspeed.read(root, run.options)
-        self._finish(run, reading)
-
-    def _yaml(self, source: SourceFile, path: str, reading: Reading) -> None:
-        from grpo_lint.frameworks import verl_source
-        from grpo_lint.syntax import yaml
-
-        consumer = "pyyaml" if accelerate.MARKER in source.text else "omegaconf"
-        for document in yaml.read(source, consumer):
+        for document in _documents(source, kind, readers[0].yaml):
             root = document.root
-            if root is None:
+            reader = root and next((r for r in readers if r.load().recognises_document(root)), None)
+            if root is None or not reader:
                 continue
-            if accelerate.recognises(root):
-                reading.problems += document.problems
-                self._accelerate(root, path, reading)
-            elif verl_source.recognises_document(root):
-                reading.problems += document.problems
-                run = self._new(verl.NAME, root)
-                reading.problems += verl_source.read_document(root, path, run, self.repository)
-                self._finish(run, reading)
-
-    def _accelerate(self, root: Value, path: str, reading: Reading) -> None:
-        run = self._new(accelerate.NAME, root)
-        accelerate.read(root, run.options)
-        self._deepspeed_file(accelerate.deepspeed_file(run.options), os.path.dirname(path), run)
-        self._finish(run, reading)
+            reading.problems += document.problems
+            run = self._new(reader.name, root)
+            reading.problems += reader.load().read_document(root, path, run, self.repository)
+            if reader.name == accelerate.NAME:
+                self._deepspeed_file(accelerate.deepspeed_file(run.options), os.path.dirname(path), run)
+            self._finish(run, reading)
 
     def _deepspeed_file(self, named: Setting, folder: str, run: RunConfig) -> None:
         """Read the DeepSpeed JSON that a setting names into the run; note when it can't be had."""
         if named.unset:
             return
-        root = self._document(str(named.value), folder) if named.known else None
-        if root is None or not deepspeed.recognises(root):
+        root = self._named_json(str(named.value), folder) if named.known else None
+        if root is None or not deepspeed.recognises_document(root):
             run.complete = False
             return
-        deepspeed.read(root, run.options)
+        deepspeed.read_into(root, run.options)
 
-    def _document(self, name: str, folder: str) -> Value | None:
+    def _named_json(self, name: str, folder: str) -> Value | None:
         """The root of a JSON file that a run names by its path."""
         path = self.repository.find(name, folder)
         source = self.repository.load(path) if path is not None else None
@@ -145,28 +125,30 @@ class Assembler:
         return load
 
     def _launch(self, launch: Launch, path: str, reading: Reading) -> None:
-        from grpo_lint.frameworks import verl_source
-
-        folder = os.path.dirname(path)
-        if verl_source.recognises(launch):
-            run = self._started(verl.NAME, launch)
-            reading.problems += verl_source.read(launch, path, run, self.repository)
+        """A launch goes to the first framework that recognises it; then what else it names is read."""
+        run = self._started(launch)
+        for reader in registry.for_launch([launch.program, *(word.text for word in launch.args)]):
+            if reader.load().recognises(launch):
+                run.framework = reader.name
+                reading.problems += reader.load().read(launch, path, run, self.repository)
+                break
+        if run.framework != verl.NAME:
+            self._companions(launch, os.path.dirname(path), run)
+        if run.framework:
             self._finish(run, reading)
-            return
+
+    def _companions(self, launch: Launch, folder: str, run: RunConfig) -> None:
+        """The configs that a Hugging Face program and its launcher name: DeepSpeed's JSON, accelerate's YAML."""
         from grpo_lint.launch import arguments
 
         given = arguments(launch.args)
-        run = self._started("", launch)
-        named = _flag(given, ("--deepspeed", "--deepspeed_config", "--ds_config"))
-        self._deepspeed_file(named, folder, run)
-        if any(run.options.written(deepspeed.NAME)):
-            run.framework = deepspeed.NAME
-            deepspeed.fill_auto(run.options, given)
+        self._deepspeed_file(_flag(given, ("--deepspeed", "--deepspeed_config", "--ds_config")), folder, run)
         for wrapper in launch.wrappers:
             if wrapper.name == accelerate.NAME:
                 self._accelerate_launch({flag.name: flag for flag in wrapper.flags}, folder, run)
-        if run.framework:
-            self._finish(run, reading)
+        if any(run.options.written(deepspeed.NAME)):
+            run.framework = run.framework or deepspeed.NAME
+            deepspeed.fill_auto(run.options, given)
 
     def _accelerate_launch(self, flags: dict[str, Flag], folder: str, run: RunConfig) -> None:
         """`accelerate launch --config_file x.yaml`: the file's settings, those of DeepSpeed's JSON included."""
@@ -178,9 +160,9 @@ class Assembler:
         from grpo_lint.syntax import yaml
 
         root = next((document.root for document in yaml.read(source, "pyyaml")), None)
-        if root is not None and accelerate.recognises(root):
+        if root is not None and accelerate.recognises_document(root):
             run.framework = run.framework or accelerate.NAME
-            accelerate.read(root, run.options)
+            accelerate.read_into(root, run.options)
             if not any(run.options.written(deepspeed.NAME)):
                 self._deepspeed_file(accelerate.deepspeed_file(run.options), os.path.dirname(path), run)
 
@@ -193,8 +175,8 @@ class Assembler:
         run.versions = self.versions
         return run
 
-    def _started(self, framework: str, launch: Launch) -> RunConfig:
-        run = RunConfig(framework, Options(), launch.word.span)
+    def _started(self, launch: Launch) -> RunConfig:
+        run = RunConfig("", Options(), launch.word.span)
         run.versions = self.versions
         run.command, run.when = launch.argv, launch.when
         run.env = {name: word_setting(word, name) for name, word in launch.env.items()}
@@ -215,8 +197,9 @@ def unify(run: RunConfig) -> None:
         deepspeed.unify(run)
     if any(run.options.written(accelerate.NAME)):
         accelerate.unify(run)
-    if run.framework == verl.NAME:
-        verl.unify(run)
+    reader = registry.named(run.framework)
+    if reader is not None and run.framework not in (deepspeed.NAME, accelerate.NAME):
+        reader.load().unify(run)
     for launcher, flags in LAUNCHERS.items():
         for flag, field in flags.items():
             setting = run.option(launcher, flag)
@@ -237,6 +220,16 @@ def variants(run: RunConfig) -> Iterator[RunConfig]:
         copy.when = (*run.when, *conditions)
         unify(copy)
         yield copy
+
+
+def _documents(source: SourceFile, kind: Kind, consumer: str) -> list[Document]:
+    if kind == "json":
+        from grpo_lint.syntax import json
+
+        return [json.read(source)]
+    from grpo_lint.syntax import yaml
+
+    return yaml.read(source, consumer)
 
 
 def _flag(flags: dict[str, Flag], names: tuple[str, ...]) -> Setting:

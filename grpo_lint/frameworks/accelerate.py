@@ -7,7 +7,8 @@ from grpo_lint.unified import UNSET, Setting, derived, undecided
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from grpo_lint.located import Value
+    from grpo_lint.discover import Repository
+    from grpo_lint.located import Problem, Value
     from grpo_lint.runconfig import Options, RunConfig
 
 NAME = "accelerate"
@@ -15,18 +16,21 @@ NAME = "accelerate"
 TELLING = frozenset(("compute_environment", "distributed_type", "main_training_function", "mixed_precision"))
 """Top keys of the file; two of them make it one."""
 
-MARKER = "compute_environment"
-"""A key that `accelerate config` always writes: the file is for PyYAML, not for OmegaConf."""
-
 FSDP, DEEPSPEED = "FSDP", "DEEPSPEED"
 
 
-def recognises(root: Value) -> bool:
+def recognises_document(root: Value) -> bool:
     """Whether a YAML document is an accelerate config."""
     return isinstance(root.data, dict) and len(TELLING & root.data.keys()) >= 2
 
 
-def read(root: Value, options: Options) -> None:
+def read_document(root: Value, path: str, run: RunConfig, repository: Repository) -> list[Problem]:
+    """Read the file into the run's options; the DeepSpeed JSON that it names is the run's to read."""
+    read_into(root, run.options)
+    return []
+
+
+def read_into(root: Value, options: Options) -> None:
     """Put every key into `options`, by its dotted path."""
     for key, value in root.leaves():
         options.put(NAME, key, as_setting(value, key, "file"))

@@ -8,7 +8,9 @@ from grpo_lint.unified import UNSET, Origin, Setting, derived, undecided, unknow
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from grpo_lint.discover import Repository
     from grpo_lint.launch import Flag
+    from grpo_lint.located import Problem
     from grpo_lint.runconfig import Options, RunConfig
     from grpo_lint.unified import Layer
 
@@ -31,7 +33,7 @@ AUTO = "auto"
 """What Hugging Face's integration replaces by the trainer's own argument before DeepSpeed reads it."""
 
 
-def recognises(root: Value) -> bool:
+def recognises_document(root: Value) -> bool:
     """Whether a JSON document is a DeepSpeed config."""
     if not isinstance(root.data, dict):
         return False
@@ -40,7 +42,13 @@ def recognises(root: Value) -> bool:
     return bool(TELLING & keys) or (len(SHARED & keys) >= 2 and any(section.is_mapping for section in sections))
 
 
-def read(root: Value, options: Options, layer: Layer = "file", prefix: str = "") -> None:
+def read_document(root: Value, path: str, run: RunConfig, repository: Repository) -> list[Problem]:
+    """Read a config into the run's options."""
+    read_into(root, run.options)
+    return []
+
+
+def read_into(root: Value, options: Options, layer: Layer = "file", prefix: str = "") -> None:
     """Put every key of a config into `options`, by its dotted path; old spellings under their present names."""
     for key, value in root.leaves():
         name = prefix + key

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from grpo_lint.frameworks import tables
-from grpo_lint.frameworks.verl import NAME
+from grpo_lint.frameworks.verl import NAME, unify
 from grpo_lint.located import Unknown
 from grpo_lint.runconfig import default
 from grpo_lint.syntax.hydra.overrides import parse
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from grpo_lint.runconfig import Options, RunConfig
     from grpo_lint.syntax.hydra.overrides import Override
     from grpo_lint.unified import Layer
+
+__all__ = ("read", "read_document", "recognises", "recognises_document", "unify")
 
 ENTRIES = {
     # entry point: engine whose tree it starts from

@@ -1,0 +1,100 @@
+"""Which frameworks are read, and what shows cheaply that a file or a launch may be theirs.
+
+A reader's module is imported only then. It defines, as far as its framework has the form:
+
+    recognises(launch) -> bool                 read(launch, path, run, repository) -> list[Problem]
+    recognises_document(root) -> bool          read_document(root, path, run, repository) -> list[Problem]
+    unify(run) -> None                         fill the unified fields from the run's options
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import ModuleType
+
+
+class Reader:
+    """A framework's entry.
+
+    `documents` is the kind of file that holds its config ("json", "yaml", "toml"), "" if none does; `markers` are
+    texts of which such a file holds at least one. `yaml` names whose rules resolve scalars: "pyyaml" or "omegaconf".
+    `launches` are texts of which the program or an argument of its launches holds one.
+    """
+
+    __slots__ = ("documents", "launches", "markers", "module", "name", "yaml")
+
+    def __init__(
+        self,
+        name: str,
+        module: str,
+        *,
+        documents: str = "",
+        markers: tuple[str, ...] = (),
+        yaml: str = "omegaconf",
+        launches: tuple[str, ...] = (),
+    ) -> None:
+        self.name = name
+        self.module = module
+        self.documents = documents
+        self.markers = markers
+        self.yaml = yaml
+        self.launches = launches
+
+    def load(self) -> ModuleType:
+        return import_module(f"grpo_lint.frameworks.{self.module}")
+
+
+READERS = (
+    Reader(
+        "accelerate",
+        "accelerate",
+        documents="yaml",
+        markers=("compute_environment", "distributed_type"),
+        yaml="pyyaml",
+    ),
+    Reader(
+        "verl",
+        "verl_source",
+        documents="yaml",
+        markers=("actor_rollout_ref",),
+        launches=("verl.", "main_ppo", "actor_rollout_ref.", "algorithm.adv_estimator="),
+    ),
+    Reader(
+        "deepspeed",
+        "deepspeed",
+        documents="json",
+        markers=("zero_optimization", "train_micro_batch_size_per_gpu", "train_batch_size", "steps_per_print"),
+    ),
+)
+"""In the order in which they are asked: the first that recognises a launch or a document has it."""
+
+COMPANIONS = ("deepspeed", "accelerate", "verl")
+"""The markers of launches that name configs of these besides their own program's."""
+
+
+def markers() -> tuple[bytes, ...]:
+    """The words of which every file of ours holds one."""
+    words = {word for reader in READERS for word in (*reader.markers, *reader.launches)}
+    return tuple(sorted(word.encode() for word in words | set(COMPANIONS)))
+
+
+def for_document(kind: str, text: str) -> Iterator[Reader]:
+    """The readers whose markers a document's text holds."""
+    for reader in READERS:
+        if reader.documents == kind and any(marker in text for marker in reader.markers):
+            yield reader
+
+
+def for_launch(words: list[str]) -> Iterator[Reader]:
+    """The readers whose markers the words of a launch hold."""
+    for reader in READERS:
+        if any(marker in word for marker in reader.launches for word in words):
+            yield reader
+
+
+def named(name: str) -> Reader | None:
+    return next((reader for reader in READERS if reader.name == name), None)
