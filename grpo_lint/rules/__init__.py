@@ -3,10 +3,27 @@
 from __future__ import annotations
 
 from grpo_lint.rules import source
+from grpo_lint.rules.avoidance import (
+    clipping,
+    estimator,
+    fsdp,
+    limits,
+    lora,
+    moe,
+    muon,
+    overlap,
+    precision,
+    rollout,
+    zero,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from grpo_lint.rules.rule import Rule
 
-RULES: tuple[Rule, ...] = (*source.RULES,)
-"""Every rule, sorted by id. A test holds that ids and names are unique and that no module's rules are left out."""
+_MODULES = (clipping, estimator, fsdp, limits, lora, moe, muon, overlap, precision, rollout, zero, source)
+
+RULES: tuple[Rule, ...] = tuple(
+    sorted((rule for module in _MODULES for rule in module.RULES), key=lambda rule: rule.id)
+)
+"""Every rule, by id. A test holds that ids and names are unique and that no module's rules are left out."""
