@@ -57,6 +57,11 @@ class Problem(located.Problem):
         return f"Problem({self.kind}, {self.message!r}, {self.span.start}:{self.span.end})"
 
 
+def shown(text: str) -> str:
+    """Text of any length as a message shows it."""
+    return text if len(text) <= 40 else text[:37] + "..."
+
+
 class Document:
     """One document: its root (None when there is none), its problems, and the comments of the file it is in."""
 

@@ -11,7 +11,7 @@ import re
 
 from grpo_lint.located import Unknown, Value
 from grpo_lint.source import SourceFile, Span
-from grpo_lint.syntax.document import MAX_DEPTH, MAX_NODES, MAX_PROBLEMS, Document, Problem
+from grpo_lint.syntax.document import MAX_DEPTH, MAX_NODES, MAX_PROBLEMS, Document, Problem, shown
 from grpo_lint.syntax.json_scalars import BadScalar, multiline, quoted, strict_word, unquoted
 
 TYPE_CHECKING = False
@@ -199,7 +199,9 @@ class _Reader:
             value.key_span = key_span
             data[name] = value
 
-        if self.value(add) and earlier is not None and earlier.key_span is not None:
+        if not self.value(add):
+            add(Value(_BROKEN, self.span_of(end, end)))
+        elif earlier is not None and earlier.key_span is not None:
             self.duplicate(name, earlier.key_span, key_span)
 
     def duplicate(self, name: str, earlier: Span, span: Span) -> None:
@@ -207,7 +209,7 @@ class _Reader:
         self.add_problem(
             Problem(
                 "duplicate-key",
-                f"key {name} is set twice: {outcome}",
+                f"key {shown(name)} is set twice: {outcome}",
                 span,
                 ((earlier, "first set here"),),
                 self.relaxed,
@@ -225,7 +227,7 @@ class _Reader:
             self.skip()
             if self.text[self.at : self.at + 1] != ":":
                 self.problem(
-                    "syntax", f"a : is missing after the key {data}", self.at, min(self.at + 1, len(self.text))
+                    "syntax", f"a : is missing after the key {shown(data)}", self.at, min(self.at + 1, len(self.text))
                 )
                 return None
             self.at += 1
@@ -237,7 +239,7 @@ class _Reader:
             return None
         self.at = match.end()
         if not self.relaxed:
-            self.problem("syntax", f"JSON wants the key {match[1]} in double quotes", *match.span(1))
+            self.problem("syntax", f"JSON wants the key {shown(match[1])} in double quotes", *match.span(1))
         return (match[1].rstrip() if match[2] else match[1]), start, match.end(1)
 
     def key_ahead(self) -> bool:

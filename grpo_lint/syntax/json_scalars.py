@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from grpo_lint.syntax.document import MAX_DIGITS
+from grpo_lint.syntax.document import MAX_DIGITS, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def unquoted(text: str, start: int) -> tuple[Any, int, int]:
         return _integer(text, start, end), end, match.end()
     number = float(match[1] + (match[2] or "") + (match[3] or ""))
     if number in (float("inf"), float("-inf")):
-        raise BadScalar("value", f"{text[start:end]} is too large for a float; hjson fails on it", number, end)
+        raise BadScalar("value", f"{shown(text[start:end])} is too large for a float; hjson fails on it", number, end)
     return (int(number) if number.is_integer() and abs(number) < 1e10 else number), end, match.end()
 
 
@@ -62,7 +62,7 @@ def strict_word(text: str, start: int) -> tuple[Any, int, int]:
         return _JSON_WORDS[found], end, end
     match = _JSON_NUMBER.match(found)
     if match is None:
-        raise BadScalar("syntax", f"{_shown(found)} is not JSON; a string needs double quotes", found, end)
+        raise BadScalar("syntax", f"{shown(found)} is not JSON; a string needs double quotes", found, end)
     if match[2] is None and match[3] is None:
         return _integer(text, start, end), end, end
     return float(found), end, end
@@ -73,10 +73,6 @@ def _integer(text: str, start: int, end: int) -> int:
         message = f"a number of {end - start:,} digits; Python reads at most {MAX_DIGITS:,}"
         raise BadScalar("value", message, text[start:end], end)
     return int(text[start:end])
-
-
-def _shown(text: str) -> str:
-    return text if len(text) <= 40 else text[:37] + "..."
 
 
 def quoted(text: str, start: int, relaxed: bool) -> tuple[str | None, int, list[tuple[str, int]]]:

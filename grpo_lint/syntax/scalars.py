@@ -57,10 +57,11 @@ _NUMBER = {
     "pyyaml": re.compile(rf"(?:(?P<float>{_FLOAT})|(?P<int>{_INT}))\Z", re.VERBOSE),
     "omegaconf": re.compile(rf"(?:(?P<float>{_FLOAT}{_OMEGACONF_FLOAT})|(?P<int>{_INT}))\Z", re.VERBOSE),
 }
+_DIGITS = re.compile(r"[-+]?[0-9_:]+\Z")
 _TIMESTAMP = re.compile(
     r"""(?:[0-9]{4}-[0-9]{2}-[0-9]{2}
       | [0-9]{4}-[0-9][0-9]?-[0-9][0-9]?(?:[Tt]|[ \t]+)[0-9][0-9]?:[0-9]{2}:[0-9]{2}(?:\.[0-9]*)?
-        (?:[ \t]*(?:Z|[-+][0-9][0-9]?(?::[0-9]{2})?))?)\Z""",
+        (?:[ \t]*(?:Z|[-+](?P<zone>[0-9][0-9]?)(?::[0-9]{2})?))?)\Z""",
     re.VERBOSE,
 )
 
@@ -74,9 +75,18 @@ def resolve(text: str, resolver: str) -> Any:
         return _WORDS[text]
     first = text[0]
     if first in _NUMERIC:
+        if len(text) > MAX_DIGITS:
+            return _resolve_long(text)
         return _resolve_number(text, resolver)
     if first in "=<" and text in ("=", "<<"):
         raise Unreadable(f"a plain {text} has a meaning of its own in YAML 1.1; quote it")
+    return text
+
+
+def _resolve_long(text: str) -> str:
+    """What is far too long for any setting stays text, without a search that would take memory by its length."""
+    if _DIGITS.match(text):
+        raise Unreadable(f"a number of {len(text):,} digits; Python reads at most {MAX_DIGITS:,}")
     return text
 
 
@@ -84,8 +94,9 @@ def _resolve_number(text: str, resolver: str) -> Any:
     match = _NUMBER[resolver].match(text)
     if match is not None:
         return _to_float(text) if match.lastgroup == "float" else _to_int(text)
-    if resolver == "pyyaml" and _TIMESTAMP.match(text):
-        _check_timestamp(text)
+    match = _TIMESTAMP.match(text) if resolver == "pyyaml" else None
+    if match is not None:
+        _check_timestamp(text, match["zone"])
     return text
 
 
@@ -104,7 +115,7 @@ def _to_int(text: str) -> int:
     """An integer as PyYAML makes it from YAML 1.1 notation. Raises Unreadable."""
     digits = text.replace("_", "")
     sign = -1 if digits[:1] == "-" else 1
-    digits = digits.lstrip("+-") if digits[:1] in ("+", "-") else digits
+    digits = digits[1:] if digits[:1] in ("+", "-") else digits
     if len(digits) > MAX_DIGITS:
         raise Unreadable(f"a number of {len(digits):,} digits; Python reads at most {MAX_DIGITS:,}")
     try:
@@ -149,11 +160,13 @@ def _to_bool(text: str) -> bool:
     return value
 
 
-def _check_timestamp(text: str) -> None:
+def _check_timestamp(text: str, zone: str | None) -> None:
     import datetime
 
-    numbers = [int(number) for number in re.findall(r"[0-9]+", text[: text.find(".") if "." in text else None])[:6]]
+    numbers = [int(number) for number in re.findall("[0-9]+", text)]
+    numbers = numbers[: 6 if len(numbers) > 3 else 3]
     try:
         datetime.datetime(*numbers)  # type: ignore[arg-type]
+        datetime.timezone(datetime.timedelta(hours=int(zone or 0)))
     except ValueError:
         raise Unreadable("looks like a date, but there is no such date") from None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from grpo_lint.located import Unknown, Value
 from grpo_lint.source import SourceFile, Span
 from grpo_lint.syntax import scalars, yaml_text
-from grpo_lint.syntax.document import MAX_DEPTH, MAX_PROBLEMS, Document
+from grpo_lint.syntax.document import MAX_DEPTH, MAX_PROBLEMS, Document, shown
 from grpo_lint.syntax.yaml_events import error_class, events
 from grpo_lint.syntax.yaml_tree import Anchor, Frame, Stop, Tree, template_message
 
@@ -122,6 +122,8 @@ class _Composer(Tree):
         style = _STYLES[event.style or ""]
         if style == "plain":
             text = event.value
+            if start == end and tag is None and event.anchor is None:
+                start = end = self._empty_at(start)
             raw = text if len(text) == end - start else self.source.text[start:end]
         elif style == "single" or style == "double":
             raw = self.source.text[start + 1 : end - 1]
@@ -138,8 +140,15 @@ class _Composer(Tree):
         if event.anchor is not None:
             self.anchor(event, value, open=False)
         self.end = end
+        self.last = value
         self.count(1, start)
         self.add(value, 1, 0)
+
+    def _empty_at(self, start: int) -> int:
+        """Where an empty scalar stands: in a block, the parsers disagree on the white space after its `:` or `-`."""
+        if self.frame is None or self.frame.value.style == "flow":
+            return start
+        return yaml_text.after_indicators(self.text, self.end, start)
 
     def _resolve(self, value: Value, implicit: bool) -> Any:
         text = value.data
@@ -152,15 +161,14 @@ class _Composer(Tree):
             frame = self.frame
             is_key = frame is not None and frame.key is None and isinstance(frame.value.data, dict)
             if not (is_key and text in ("=", "<<")):
-                shown = text if len(text) <= 40 else text[:37] + "..."
-                self.problem("value", f"{shown}: {error}", value.span.start, value.span.end)
+                self.problem("value", f"{shown(text)}: {error}", value.span.start, value.span.end)
             return text
         self._unknown_tag(value)
         return text
 
     def _unknown_tag(self, value: Value) -> None:
         span = value.span
-        message = f"{_READERS[self.resolver]} does not know the tag {value.tag}"
+        message = f"{_READERS[self.resolver]} does not know the tag {shown(value.tag)}"
         self.problem("tag", message, span.start, span.end)
 
     def _mapping_start(self, event: Any) -> None:
@@ -196,12 +204,11 @@ class _Composer(Tree):
             self.root_frame = self.frame if value.style == "block" and isinstance(data, dict) else None
 
     def _collection_end(self, event: Any) -> None:
-        frame = self.frame
-        if frame is None:
+        if self.frame is None:
             return
-        if frame.value.style == "flow":
+        if event.end_mark.index > event.start_mark.index:  # a closing bracket
             self.end = event.end_mark.index + self.base
-        self.close(frame)
+        self.close(self.frame)
 
     def _alias(self, event: Any) -> None:
         start, end = event.start_mark.index + self.base, event.end_mark.index + self.base
@@ -209,10 +216,11 @@ class _Composer(Tree):
         self.end = end
         anchor = self.anchors.get(event.anchor)
         if anchor is None or anchor.open:
+            name = shown(span.text)
             if anchor is None:
-                kind, message = "undefined-alias", f"*{event.anchor} refers to an anchor that is not defined before it"
+                kind, message = "undefined-alias", f"{name} refers to an anchor that is not defined before it"
             else:
-                kind, message = "alias-cycle", f"*{event.anchor} stands inside the value that it refers to"
+                kind, message = "alias-cycle", f"{name} stands inside the value that it refers to"
             self.problem(kind, message, start, end, fatal=anchor is None or self.resolver == "omegaconf")
             self.add(Value(Unknown(kind.replace("-", " ")), span, None, span.text), 1, 0)
             return
@@ -231,7 +239,7 @@ class _Composer(Tree):
             start = event.start_mark.index + self.base
             at = self.text.find("&" + name, start)
             related = ((earlier.value.span, "first used here"),)
-            self.problem("duplicate-anchor", f"anchor &{name} is defined twice", at, at + len(name) + 1, related)
+            self.problem("duplicate-anchor", f"anchor &{shown(name)} is defined twice", at, at + len(name) + 1, related)
         anchor = self.anchors[name] = Anchor(value, open)
         return anchor
 
@@ -243,23 +251,28 @@ class _Composer(Tree):
         context = getattr(error, "context", None) or ""
         # what was opened and never closed is looked for from where it was opened
         opened = _offset(error, "context_mark") + self.base if "flow" in context or "quoted" in context else at
+        self.break_off(at)
         template = yaml_text.template_near(self.text, at)
-        if template is not None:
-            self.problem("template", template_message(self.text[slice(*template)]), *template)
-        else:
-            message = getattr(error, "problem", None) or str(error)
-            if self.text[at : at + 1] == "\t":
-                message = "a tab can't be used to indent"
-            elif context:
-                message = f"{message} {context}"
-            related = ((self.source.span(opened, opened + 1), "it starts here"),) if opened < at else ()
-            self.problem("syntax", message, at, min(at + 1, len(self.text)), related)
-        return self._resume(min(opened, at))
+        if template is None:
+            self._report(error, context, opened, at)
+            return self._resume(min(opened, at))
+        code = self.text[slice(*template)]
+        self.problem("template", template_message(code), *template)
+        return None if yaml_text.is_control(code) else self._resume(min(opened, at))
+
+    def _report(self, error: Any, context: str, opened: int, at: int) -> None:
+        message = getattr(error, "problem", None) or str(error)
+        if self.text[at : at + 1] == "\t":
+            message = "a tab can't be used to indent"
+        elif context:
+            message = f"{message} {context}"
+        related = ((self.source.span(opened, opened + 1), "it starts here"),) if opened < at else ()
+        self.problem("syntax", message, at, min(at + 1, len(self.text)), related)
 
     def _resume(self, fault: int) -> int | None:
-        root_frame = self.root_frame
-        self.close_all()
-        start = yaml_text.next_top_level_key(self.text, fault) if root_frame is not None else None
+        if self.root_frame is None:
+            return None
+        start = yaml_text.next_top_level_key(self.text, fault)
         if start is None or start <= self.base:
             return None
         self.resumes += 1

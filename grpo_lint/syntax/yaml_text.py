@@ -15,6 +15,8 @@ _PROPERTIES = re.compile(r"(?:!<[^>\s]*>|[&!][^\s,\[\]{}]*|#[^\r\n]*|\s+)*")
 _COMMENT = re.compile(r"(?<!\S)#[^\r\n]*")
 _TOP_LEVEL_KEY = re.compile(r"^(?:[A-Za-z_][\w./-]*|\"[^\"\n]*\"|'[^'\n]*')[ \t]*:(?=\s|\Z)", re.MULTILINE)
 _TEMPLATE = re.compile(r"\{\{.*?(?:\}\}|$)|\{%.*?(?:%\}|$)", re.MULTILINE)
+_CONTROL = re.compile(r"\{%|\{\{-?\s*(?:if|else|end|range|with|define|block|template|include)\b")
+_INDICATORS = re.compile(r"(?:(?:\s|#[^\r\n]*)*[-:?])+")
 _TAG_PREFIX = "tag:yaml.org,2002:"
 
 
@@ -58,6 +60,17 @@ def template_near(text: str, at: int) -> tuple[int, int] | None:
     line_end = text.find("\n", at)
     match = _TEMPLATE.search(text, line_start, line_end if line_end >= 0 else len(text))
     return match.span() if match is not None else None
+
+
+def is_control(code: str) -> bool:
+    """Whether template code decides on what follows it (`{% if %}`, `{{- range }}`)."""
+    return _CONTROL.match(code) is not None
+
+
+def after_indicators(text: str, start: int, end: int) -> int:
+    """The offset after the last `:`, `-` or `?` in a range that holds only those, white space and comments."""
+    match = _INDICATORS.match(text, start, end)
+    return match.end() if match is not None else end
 
 
 def next_top_level_key(text: str, at: int) -> int | None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from grpo_lint.located import Unknown, Value
 from grpo_lint.source import SourceFile, Span
-from grpo_lint.syntax.document import MAX_NODES, MAX_PROBLEMS, Problem
+from grpo_lint.syntax.document import MAX_NODES, MAX_PROBLEMS, Problem, shown
+
+BROKEN = Unknown("syntax error")
 
 
 class Stop(Exception):
@@ -48,6 +50,7 @@ class Tree:
         self.frame: Frame | None = None
         self.stack: list[Frame] = []
         self.anchors: dict[str, Anchor] = {}
+        self.last: Value | None = None  # the scalar that was read last
         self.nodes = 0
         self.end = 0  # of what was read last
 
@@ -89,6 +92,22 @@ class Tree:
     def close_all(self) -> None:
         while self.frame is not None:
             self.close(self.frame)
+
+    def break_off(self, at: int) -> None:
+        """Closes everything after a syntax error; what it may have cut short or run together is unknown."""
+        last, frame = self.last, self.frame
+        if last is not None and last.span.end == at:
+            last.data = BROKEN
+        while frame is not None:
+            if frame.key is not None:
+                self.add(Value(BROKEN, Span(self.source, frame.key.span.end, frame.key.span.end)), 1, 0)
+            if frame.template:
+                frame.template = False
+                frame.value.data = Unknown("template code")
+            elif frame.value.style == "flow" and self.stack and frame.value.data:
+                frame.value.data = BROKEN
+            self.close(frame)
+            frame = self.frame
 
     def count(self, size: int, start: int) -> None:
         self.nodes += size
@@ -150,7 +169,9 @@ class Tree:
         outcome = "OmegaConf refuses the file" if refused else "the last one wins, silently"
         related = ((earlier.span, "first set here"),)
         span = key.via[0] if key.via else key.span
-        self.problem("duplicate-key", f"key {name} is set twice: {outcome}", span.start, span.end, related, refused)
+        self.problem(
+            "duplicate-key", f"key {shown(name)} is set twice: {outcome}", span.start, span.end, related, refused
+        )
 
     def _merge(self, frame: Frame) -> None:
         """Puts merged values below a mapping's own. Of a list's mappings the first wins, of several merges the last."""
@@ -160,12 +181,12 @@ class Tree:
             for source in reversed(sources):
                 if isinstance(source.data, dict):
                     place = (source.via or value.via or (key.span,))[0]
-                    self.count(len(source.data), place.start)
                     for name, child in source.data.items():
                         merged[name] = _moved(child, place)
                 elif not isinstance(source.data, Unknown):
                     span = source.span
                     self.problem("merge", "<< merges mappings only, and this is none", span.start, span.end)
+        frame.merges = []
         data = frame.value.data
         merged.update(data)
         data.clear()
@@ -179,5 +200,4 @@ def _moved(value: Value, place: Span) -> Value:
 
 
 def template_message(text: str) -> str:
-    shown = text if len(text) <= 40 else text[:37] + "..."
-    return f"template code ({shown}): this is no YAML until it is rendered"
+    return f"template code ({shown(text)}): this is no YAML until it is rendered"
