@@ -58,14 +58,15 @@ def wrap(text: str, width: int, indent: str = "", first: int = 0) -> list[str]:
     The first line has `first` columns taken by what the caller puts before it; the others begin with `indent`.
     """
     lines: list[str] = []
-    line, used = "", first
-    for word in text.split(" "):
+    line, *words = text.split(" ")
+    used = first + columns(line)
+    for word in words:
         size = columns(word)
-        if line and used + 1 + size > width:
+        if used + 1 + size > width and line.strip():
             lines.append(line)
             line, used = indent + word, len(indent) + size
         else:
-            line, used = (f"{line} {word}", used + 1 + size) if line else (word, used + size)
+            line, used = f"{line} {word}", used + 1 + size
     return [*lines, line]
 
 

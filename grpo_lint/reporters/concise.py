@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import TextIO
 
-    from grpo_lint.diagnostics import Diagnostic
+    from grpo_lint.diagnostics import Diagnostic, Notice
     from grpo_lint.report import Report
     from grpo_lint.reporters import Style
 
@@ -16,9 +16,7 @@ if TYPE_CHECKING:
 def write(report: Report, out: TextIO, style: Style) -> None:
     """The findings, then a line `path: notice: message` for what went wrong on the way. Nothing when all is well."""
     lines = [one_line(diagnostic) for diagnostic in report.diagnostics]
-    for notice in report.notices:
-        where = f"{shown_path(notice.path)}: " if notice.path else ""
-        lines.append(f"{where}notice: {visible(notice.message)}")
+    lines += (notice_line(notice) for notice in report.notices)
     if lines:
         emit("\n".join(lines) + "\n", out)
 
@@ -29,3 +27,8 @@ def one_line(diagnostic: Diagnostic) -> str:
     when = f" (when {' and '.join(diagnostic.when)})" if diagnostic.when else ""
     text = visible(diagnostic.message + when)
     return f"{shown_path(span.file.path)}:{line}:{column}: {diagnostic.rule} {diagnostic.severity}: {text}"
+
+
+def notice_line(notice: Notice) -> str:
+    where = f"{shown_path(notice.path)}: " if notice.path else ""
+    return f"{where}notice: {visible(notice.message)}"

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import sys
 from array import array
+from functools import lru_cache
 from hashlib import sha256
-from itertools import accumulate
+from operator import mul
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Iterator
 
     from grpo_lint.diagnostics import Diagnostic
 
 _BLOCK = 100
-_BASE = 37
+_POWERS = tuple(pow(37, _BLOCK - 1 - index, 1 << 64) for index in range(_BLOCK))
 _MASK = (1 << 64) - 1
-_SHIFT = pow(_BASE, _BLOCK, 1 << 64)
-_END = 0xFFFF
-_UNITS = "utf-16-le" if sys.byteorder == "little" else "utf-16-be"
+_END = "\uffff"
 _BLANKS = str.maketrans({" ": None, "\t": None})
 
 
@@ -46,22 +44,34 @@ def line_hashes(text: str, wanted: Collection[int]) -> dict[int, str]:
     github/codeql-action at 0225834cc549.
     """
     plain = text.replace("\r\n", "\n").replace("\r", "\n").translate(_BLANKS)
-    units = array("H", plain.encode(_UNITS, "surrogatepass"))
-    units.append(_END)
-    starts = [0, *(index + 1 for index, unit in enumerate(units) if unit == 10)]
-    units.extend([0] * _BLOCK)
-    sums = array("Q", accumulate(units, lambda total, unit: (total * _BASE + unit) & _MASK, initial=0))
-
-    def value(start: int) -> int:
-        return (sums[start + _BLOCK] - sums[start] * _SHIFT) & _MASK
-
+    if plain and max(plain) > _END:
+        plain = "".join(map(chr, array("H", plain.encode("utf-16", "surrogatepass")[2:])))
+    padded = plain + _END + "\0" * _BLOCK
+    last = max(wanted, default=0)
     # Only hashes of wanted lines are counted: a file may have millions of lines.
-    met = {value(starts[line - 1]): 0 for line in wanted if line <= len(starts)}
+    met = {_hash(window): 0 for line, window in _windows(padded, last) if line in wanted}
     found: dict[int, str] = {}
-    for line, start in enumerate(starts, 1):
-        hashed = value(start)
+    for line, window in _windows(padded, last):
+        hashed = _hash(window)
         if hashed in met:
             met[hashed] += 1
             if line in wanted:
                 found[line] = f"{hashed:x}:{met[hashed]}"
     return found
+
+
+def _windows(padded: str, last: int) -> Iterator[tuple[int, str]]:
+    """(number, what is hashed) of the lines up to the last wanted one; the end mark ends the last line there is."""
+    line, start = 1, 0
+    while line <= last:
+        yield line, padded[start : start + _BLOCK]
+        start = padded.find("\n", start) + 1
+        if not start:
+            return
+        line += 1
+
+
+@lru_cache(1024)
+def _hash(window: str) -> int:
+    total: int = sum(map(mul, map(ord, window), _POWERS))
+    return total & _MASK

@@ -7,8 +7,8 @@ ten of a kind is printed as plain lines, and the last notice says how many those
 
 from __future__ import annotations
 
-from grpo_lint.reporters.characters import count, emit, shown_path, visible
-from grpo_lint.reporters.concise import one_line
+from grpo_lint.reporters.characters import emit, visible
+from grpo_lint.reporters.concise import notice_line, one_line
 from grpo_lint.reporters.places import region
 
 TYPE_CHECKING = False
@@ -36,9 +36,9 @@ def write(report: Report, out: TextIO, style: Style) -> None:
         rest += [one_line(diagnostic) for diagnostic in found[limit:]]
     free = SHOWN - 1 - min(report.count("note"), SHOWN - 1)
     commands += [_command("notice", {"file": item.path}, visible(item.message)) for item in report.notices[:free]]
-    rest += [f"{shown_path(item.path)}: notice: {visible(item.message)}" for item in report.notices[free:]]
+    rest += [notice_line(item) for item in report.notices[free:]]
     if rest:
-        more = f"{count(len(rest), 'more finding')} not shown as annotations: see the log of this step"
+        more = f"{len(rest):,} more, which GitHub has no room for as annotations: see the log of this step"
         commands += [*rest, _command("notice", {}, more)]
     if commands:
         emit("\n".join(commands) + "\n", out)

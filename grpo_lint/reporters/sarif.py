@@ -42,8 +42,11 @@ _SECURITY = {"error": "8.0", "warning": "5.5", "note": "2.0"}
 
 
 def write(report: Report, out: TextIO, style: Style) -> None:
-    # ASCII only, so that it is right in whatever encoding the stream has; on one line, since that is four times faster.
-    out.write(dumps(plain(log(report)), separators=(",", ":")) + "\n")
+    document = plain(log(report))
+    # The version comes first, for readers that decide by it. ASCII only, so that it is right in whatever encoding the
+    # stream has; on one line, since Python indents slowly.
+    document = {"$schema": document["$schema"], "version": document["version"], **document}
+    out.write(dumps(document, separators=(",", ":")) + "\n")
 
 
 def plain(node: Any) -> Any:
@@ -56,24 +59,26 @@ def plain(node: Any) -> Any:
     fields = _fields(type(node))
     if fields is None:
         return node
-    values = vars(node)
-    return {
-        name: plain(value)
-        for attribute, name, default in fields
-        if (value := values[attribute]) is not None and (value != default or name == "level")
-    }
+    found: dict[str, Any] = {}
+    for attribute, value in vars(node).items():
+        if value is not None:
+            name, default = fields[attribute]
+            if default is None or value != default or name == "level":
+                found[name] = value if isinstance(value, _SCALARS) else plain(value)
+    return found
 
 
-_known_fields: dict[type, tuple[tuple[str, str, Any], ...] | None] = {}
+_SCALARS = (str, int)
+_known_fields: dict[type, dict[str, tuple[str, Any]] | None] = {}
 
 
-def _fields(kind: type) -> tuple[tuple[str, str, Any], ...] | None:
-    """(attribute, SARIF's name of it, default) of a sarif-om class; None for any other."""
+def _fields(kind: type) -> dict[str, tuple[str, Any]] | None:
+    """The attributes of a sarif-om class with SARIF's names for them and their defaults; None for any other class."""
     if kind not in _known_fields:
         attributes = getattr(kind, "__attrs_attrs__", None)
-        _known_fields[kind] = attributes and tuple(
-            (attribute.name, attribute.metadata["schema_property_name"], attribute.default) for attribute in attributes
-        )
+        _known_fields[kind] = attributes and {
+            attribute.name: (attribute.metadata["schema_property_name"], attribute.default) for attribute in attributes
+        }
     return _known_fields[kind]
 
 
@@ -233,10 +238,10 @@ def _unlinked(text: str) -> str:
 
 
 def _link(span: Span, id: int) -> str:
-    text = f"{span.file.path}:{span.line}"
+    text = well_formed(f"{span.file.path}:{span.line}")
     for character in "\\[]":
         text = text.replace(character, "\\" + character)
-    return f"[{well_formed(text)}]({id})"
+    return f"[{text}]({id})"
 
 
 def _notification(notice: Notice, failed: bool) -> om.Notification:

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from grpo_lint.diagnostics import Diagnostic
     from grpo_lint.report import Report
     from grpo_lint.reporters import Style
-    from grpo_lint.source import SourceFile
 
 _CODES = {"error": "1;31", "warning": "1;33", "note": "1;36", "bold": "1", "frame": "1;34", "help": "1;32"}
 _INDENT = "    "
@@ -57,16 +56,16 @@ def _finding(diagnostic: Diagnostic, name: str, width: int, paint: Paint) -> lis
     places = [Place(diagnostic.primary, "^", severity), *(Place(label, "-", "frame") for label in diagnostic.related)]
     margin = len(str(max(place.line for place in places)))
     bar = " " * margin + paint("frame", " |")
-    files: dict[SourceFile, list[Place]] = {}
+    files: dict[str, list[Place]] = {}
     for place in places:
-        files.setdefault(place.file, []).append(place)
-    for file, group in files.items():
+        files.setdefault(place.file.path, []).append(place)
+    for path, group in files.items():
         line, column = group[0].line, group[0].column
-        arrow = " " * margin + paint("frame", "--> " if file is places[0].file else "::: ")
-        lines += [arrow + f"{shown_path(file.path)}:{line}:{column}", bar]
+        arrow = " " * margin + paint("frame", "--> " if group[0] is places[0] else "::: ")
+        lines += [arrow + f"{shown_path(path)}:{line}:{column}", bar]
         lines += excerpt(group, margin, width, paint)
         lines.append(bar)
-    notes = [("note", "when", " and ".join(diagnostic.when)), ("help", "help", diagnostic.help)]
+    notes = [("note", "when", visible(" and ".join(diagnostic.when))), ("help", "help", diagnostic.help)]
     for role, word, text in notes:
         if text:
             lines += _note(margin, role, word, text, width, paint)
