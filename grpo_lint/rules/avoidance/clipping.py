@@ -5,7 +5,7 @@ from __future__ import annotations
 from grpo_lint.diagnostics import ERROR, NOTE, WARNING
 from grpo_lint.frameworks import verl
 from grpo_lint.rules.avoidance.verl_run import trains
-from grpo_lint.rules.avoidance.zero import named, stage, steps_on_cpu
+from grpo_lint.rules.avoidance.zero import named, release_of, stage, steps_on_cpu
 from grpo_lint.rules.rule import Finding, Rule, rule
 from grpo_lint.unified import Setting
 
@@ -106,11 +106,13 @@ def _left_out(run: RunConfig) -> Iterator[Finding]:
     sign = _sign_of_training(run)
     if sign is None:
         return
-    outcome = (
-        f"DeepSpeed {run.versions['deepspeed'].text} then clips nothing, whatever the trainer's max_grad_norm says"
-        if old
-        else f"DeepSpeed before {SWITCH} then clips nothing, later releases clip to 1.0"
-    )
+    before = f"DeepSpeed before {SWITCH}"
+    if old:
+        outcome = (
+            f"{release_of(run, 'deepspeed', before)} then clips nothing, whatever the trainer's max_grad_norm says"
+        )
+    else:
+        outcome = f"{before} then clips nothing, later releases clip to 1.0"
     yield Finding(
         f"gradient_clipping is not set: {outcome}",
         clipping,
@@ -139,8 +141,7 @@ def _read_by_nothing(run: RunConfig, role: str) -> Iterator[Finding]:
     read, used = reads_old_key(run, role), 1.0 if new.unset else new.value
     if read or used == old.value or (read is None and old.value == 0):  # NOT16 speaks about that 0
         return
-    release = run.versions.get(verl.NAME)
-    where = f"verl {release.text}" if release is not None else "verl from 0.8.0 on"
+    where = release_of(run, verl.NAME, "verl from 0.8.0 on")
     help_ = f"set {role}.optim.clip_grad={written(old)} instead" if old.value else f"remove it; {CLIPS_NOTHING}"
     yield Finding(
         f"{role}.grad_clip={written(old)} is read by nothing in {where}: optim.clip_grad={used} clips",
@@ -278,11 +279,12 @@ def _lost_by_accelerate(run: RunConfig) -> Iterator[Finding]:
         return
     old = run.before("deepspeed", SWITCH)
     if old is False:
-        outcome = f"DeepSpeed {run.versions['deepspeed'].text} clips to its default, 1.0"
+        outcome = f"{release_of(run, 'deepspeed', f'DeepSpeed from {SWITCH} on')} clips to its default, 1.0"
     else:
         outcome = f"clipping is off before DeepSpeed {SWITCH}, and at 1.0 from then on"
     yield Finding(
-        f"deepspeed_config.gradient_clipping={written(clip)} is left out of the config that accelerate builds: {outcome}",
+        f"deepspeed_config.gradient_clipping={written(clip)} is left out of the config that accelerate builds: "
+        + outcome,
         clip,
         help='name a DeepSpeed JSON with "gradient_clipping": 0.0 to clip nothing, or set a norm such as 1.0',
         severity=WARNING if old is False else NOTE,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from grpo_lint.diagnostics import NOTE, WARNING
-from grpo_lint.rules.avoidance.zero import named
+from grpo_lint.rules.avoidance.zero import named, release_of
 from grpo_lint.rules.rule import Finding, Rule, rule
 
 TYPE_CHECKING = False
@@ -73,9 +73,10 @@ def nofile_65535(run: RunConfig) -> Iterator[Finding]:
     if run.before("deepspeed", "0.19.3") is True and run.before("deepspeed", "0.17.1") is False:
         for device in (run.offload_optimizer, run.offload_param):
             if device.known and device.value == "nvme":
+                release = release_of(run, "deepspeed", "DeepSpeed before 0.19.3")
                 yield Finding(
-                    f"{named(device, 'offload device')}=nvme leaks a file descriptor for each transfer with DeepSpeed "
-                    f"{run.versions['deepspeed'].text}, and the run ends with too many open files (DeepSpeed #8075)",
+                    f"{named(device, 'offload device')}=nvme leaks a file descriptor for each transfer with {release}, "
+                    "and the run ends with too many open files (DeepSpeed #8075)",
                     device,
                     help="use DeepSpeed 0.19.3 or later",
                 )

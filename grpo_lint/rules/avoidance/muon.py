@@ -6,7 +6,7 @@ from grpo_lint.diagnostics import ERROR, NOTE, WARNING, Fix
 from grpo_lint.frameworks import verl
 from grpo_lint.rules.avoidance.clipping import SWITCH, is_number, written
 from grpo_lint.rules.avoidance.verl_run import trains
-from grpo_lint.rules.avoidance.zero import has_bf16_optimizer, is_off, stage
+from grpo_lint.rules.avoidance.zero import has_bf16_optimizer, is_off, release_of, stage
 from grpo_lint.rules.rule import Finding, Rule, rule
 
 TYPE_CHECKING = False
@@ -103,7 +103,7 @@ def _clipped(run: RunConfig, optimizer: Setting) -> Iterator[Finding]:
         message = f'gradient_clipping="auto" is max_grad_norm, 1.0 by default, to which every step shrinks: {why}'
         help_ = "set the trainer's max_grad_norm to 0"
     elif not clip.explicit and clip.decided and run.complete and old is not True:
-        since = f"DeepSpeed {run.versions['deepspeed'].text}" if old is False else f"DeepSpeed from {SWITCH} on"
+        since = release_of(run, "deepspeed", f"DeepSpeed from {SWITCH} on")
         message = f"gradient_clipping is not set, and {since} shrinks every step to the norm 1.0: {why}"
         help_ = 'set "gradient_clipping" to 0.0, and max_grad_norm to 0 under a Hugging Face trainer'
         severity = WARNING if old is False else NOTE
@@ -163,8 +163,8 @@ def muon_global_clipping(run: RunConfig) -> Iterator[Finding]:
         return
     if is_number(clip) and clip.value > 0 and (run.framework != verl.NAME or trains(run)):
         yield Finding(
-            f"{optimizer.key}={optimizer.value} with clip_grad={written(clip)} freezes when the model's gradient norm is "
-            "huge (1e7 and more): Megatron clips by the norm of all parameters (Megatron-LM #5394)",
+            f"{optimizer.key}={optimizer.value} with clip_grad={written(clip)} freezes when the model's gradient norm "
+            "is huge (1e7 and more): Megatron clips by the norm of all parameters (Megatron-LM #5394)",
             optimizer,
             others=((clip, f"the clip is {written(clip)}"),),
             help="watch grad_norm, and set clip_grad to 0 if it grows that large",

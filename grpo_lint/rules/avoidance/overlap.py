@@ -7,6 +7,7 @@ from grpo_lint.rules.avoidance.zero import (
     is_alone,
     named,
     partitions_gradients_in_buckets,
+    release_of,
     stage,
     steps_on_cpu,
     steps_on_gpu,
@@ -144,11 +145,10 @@ def compile_with_overlap_comm(run: RunConfig) -> Iterator[Finding]:
     """
     if _overlap_rule(run) != "NOT15":
         return
-    release = run.versions.get("deepspeed")
-    range_ = f"DeepSpeed {release.text}" if release is not None else "DeepSpeed before 0.19.3"
+    release = release_of(run, "deepspeed", "DeepSpeed before 0.19.3")
     yield Finding(
         f"{named(run.overlap_comm, 'zero_optimization.overlap_comm')}=true with torch.compile turns the loss NaN in "
-        f"{range_}: the reduction does not wait for every stream that fills the bucket (DeepSpeed #8061)",
+        f"{release}: the reduction does not wait for every stream that fills the bucket (DeepSpeed #8061)",
         run.overlap_comm,
         others=((run.torch_compile, "the model is compiled"), (run.zero_stage, f"ZeRO stage {stage(run)}")),
         help="use DeepSpeed 0.19.3 or later, or set overlap_comm to false",
@@ -195,10 +195,10 @@ def record_stream(run: RunConfig) -> Iterator[Finding]:
     """
     if _overlap_rule(run) != "DO10":
         return
+    release = release_of(run, "deepspeed", "DeepSpeed before 0.19.0")
     yield Finding(
-        f"{named(run.overlap_comm, 'zero_optimization.overlap_comm')}=true at ZeRO stage {stage(run)} with DeepSpeed "
-        f"{run.versions['deepspeed'].text} frees buffers that the reduction still reads, and gradients turn NaN "
-        "(DeepSpeed #7965)",
+        f"{named(run.overlap_comm, 'zero_optimization.overlap_comm')}=true at ZeRO stage {stage(run)} with {release} "
+        "frees buffers that the reduction still reads, and gradients turn NaN (DeepSpeed #7965)",
         run.overlap_comm,
         others=((run.zero_stage, f"ZeRO stage {stage(run)}"),),
         help="use DeepSpeed 0.19.0 or later, or set overlap_comm to false",

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from grpo_lint.runconfig import RunConfig
     from grpo_lint.unified import Setting
 
+NAMES = {"deepspeed": "DeepSpeed", "torch": "PyTorch", "verl": "verl"}
 ON_CPU = frozenset(("adam", "adamw", "adagrad", "lion", "muon"))
 """Optimizer types that DeepSpeed builds itself and that step on the CPU (0.16.9 to 0.19.8; muon: see DO01)."""
 
@@ -48,7 +49,9 @@ def partitions_gradients_in_buckets(run: RunConfig) -> bool:
 def has_bf16_optimizer(run: RunConfig) -> bool:
     """Whether DeepSpeed may pick its BF16_Optimizer (engine._do_optimizer_sanity_check, 0.16.9 to 0.19.8)."""
     accumulation = run.option("deepspeed", "data_types.grad_accum_dtype")
-    same = accumulation.unset or (accumulation.known and accumulation.value not in ("fp32", "float32", "float", "torch.float32"))
+    same = accumulation.unset or (
+        accumulation.known and accumulation.value not in ("fp32", "float32", "float", "torch.float32")
+    )
     return stage(run) == 1 and not same and not steps_on_cpu(run) and run.bf16.value is not False
 
 
@@ -65,6 +68,12 @@ def is_alone(run: RunConfig) -> bool:
         run.option("accelerate", "parallelism_config.parallelism_config_cp_size"),
     )
     return run.dp_size.known and run.dp_size.value == 1 and all(_size_is_one(size) for size in sizes)
+
+
+def release_of(run: RunConfig, framework: str, otherwise: str) -> str:
+    """What to call the release in a message: "DeepSpeed 0.19.2" where it is told, else `otherwise`."""
+    known = run.versions.get(framework)
+    return f"{NAMES[framework]} {known.text}" if known is not None else otherwise
 
 
 def named(setting: Setting, fallback: str) -> str:
@@ -226,9 +235,10 @@ def zero3_single_rank(run: RunConfig) -> Iterator[Finding]:
     key = named(run.zero_stage, "zero_optimization.stage")
     racing = run.before("deepspeed", "0.18.8") is True and run.before("torch", "2.10") is False
     if racing and run.bf16.known and run.bf16.value is True and run.overlap_comm.value is not False:
+        torch = release_of(run, "torch", "PyTorch from 2.10 on")
         yield Finding(
-            f"{key}=3 with bf16 on PyTorch {run.versions['torch'].text} and DeepSpeed {run.versions['deepspeed'].text} "
-            "turns weights NaN: gradients are reduced before they are written (DeepSpeed #7898)",
+            f"{key}=3 with bf16 on {torch} and {release_of(run, 'deepspeed', 'DeepSpeed before 0.18.8')} turns weights "
+            "NaN: gradients are reduced before they are written (DeepSpeed #7898)",
             run.zero_stage,
             others=((run.bf16, "bf16 training"),),
             help="use DeepSpeed 0.18.8 or later",
