@@ -61,7 +61,7 @@ def unify(run: RunConfig) -> None:
             fields[field] = setting
     backend = options.get(NAME, "dynamo_config.dynamo_backend")
     if backend.known:
-        fields["torch_compile"] = backend.map(lambda word: str(word).upper() != "NO")
+        fields["torch_compile"] = backend.map(lambda word: word is not False and str(word).upper() != "NO")
     if not fields.get("n_gpus", UNSET).unset:
         _unify_shape(options, fields)
 
