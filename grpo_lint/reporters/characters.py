@@ -2,32 +2,31 @@
 
 from __future__ import annotations
 
-import re
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import TextIO
 
-_STEERING = re.compile(
-    "[\x00-\x1f\x7f-\x9f"  # controls, of 7 and of 8 bits: line breaks, ANSI sequences
-    "\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff"  # invisible, or changing the direction of what follows
-    "\u2028\u2029"  # line and paragraph separators
-    "\ud800-\udfff]"  # what stands for a byte of a name that isn't UTF-8; no stream can encode it
-)
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
 def visible(text: str) -> str:
-    r"""Text on one line, in which characters that aren't seen are written as escapes: `\n`, `\x1b`, `\u202e`."""
-    return _STEERING.sub(_escape, text)
+    r"""Text on one line, in which characters that aren't seen are written as escapes: `\n`, `\x1b`, `\u202e`, `\xa0`.
+
+    Those are controls, separators but for the space, what changes the direction of text, and lone surrogates, which
+    stand for bytes of a name that isn't UTF-8 and are shown as such.
+    """
+    return text if text.isprintable() else "".join(map(_visible, text))
 
 
-def _escape(match: re.Match[str]) -> str:
-    character = match.group()
+def _visible(character: str) -> str:
+    if character.isprintable() or character == "\u3000":  # the wide space is seen, and usual in Chinese comments
+        return character
     code = ord(character)
     if 0xDC80 <= code <= 0xDCFF:
         code -= 0xDC00
-    return _SHORT.get(character) or (f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}")
+    if code < 0x100:
+        return _SHORT.get(character) or f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def shown_path(path: str) -> str:
@@ -47,8 +46,7 @@ def columns(text: str) -> int:
     from unicodedata import category, east_asian_width
 
     return sum(
-        2 if east_asian_width(character) in "WF" else category(character) not in ("Mn", "Me", "Cf")
-        for character in text
+        2 if east_asian_width(character) in "WF" else category(character) not in ("Mn", "Me") for character in text
     )
 
 

@@ -99,6 +99,10 @@ def test_marks_of_one_line_have_a_row_each() -> None:
         ("\t\ty", "y", "        ^"),
         ("a\ty", "\ty", " ^^^^^"),
         ("\x1b[0m y", "y", "        ^"),
+        ("a\u00a0y", "y", "     ^"),
+        ("\u3000y", "y", "  ^"),
+        ("\u200by", "y", "      ^"),
+        ("\U000e0041y", "y", "          ^"),
     ],
 )
 def test_marks_are_under_the_columns_that_a_terminal_shows(line: str, marked: str, expected: str) -> None:
