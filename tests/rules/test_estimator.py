@@ -50,6 +50,7 @@ def test_default_size_is_one() -> None:
         GRPO + "+data.num_generations=8",
         GRPO + f"{N}1 distillation.enabled=True",
         GRPO + f"{N}1 trainer.val_only=True",
+        f"python3 -m recipe.spo.spo_main_ppo algorithm.adv_estimator=grpo {N}1",
         "python3 -m recipe.async_flow.grpo_main algorithm.adv_estimator=grpo actor_rollout_ref.rollout.name=vllm",
         MAIN + "--config-path=conf --config-name=mine algorithm.adv_estimator=grpo",
     ],

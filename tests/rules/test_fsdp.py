@@ -1,5 +1,5 @@
 import pytest
-from verl_runs import MAIN, findings, launched, marked, severities
+from verl_runs import FULLY_ASYNC, MAIN, ONE_STEP_OFF, findings, launched, marked, severities
 
 from grpo_lint.rules.avoidance.fsdp import old_fsdp2, strategy_overwritten
 
@@ -56,3 +56,11 @@ def test_offloaded_export_on_several_nodes(version: str, found: list[str]) -> No
     assert severities(old_fsdp2, launched(f"{MAIN}{OUTER}fsdp2 {OFFLOAD}", verl=version)) == found
     assert not findings(old_fsdp2, launched(f"{MAIN}{OUTER}fsdp {OFFLOAD}", verl=version))
     assert not findings(old_fsdp2, launched(f"{MAIN}{OUTER}fsdp2", verl=version))
+
+
+@pytest.mark.parametrize(("versions", "found"), [({"verl": "0.7.1"}, []), ({"verl": "0.8.0"}, ["warning"]), ({}, [])])
+@pytest.mark.parametrize("start", [FULLY_ASYNC, ONE_STEP_OFF])
+def test_asynchronous_trainers_read_the_inner_key_before_0_8_0(
+    start: str, versions: dict[str, str], found: list[str]
+) -> None:
+    assert severities(strategy_overwritten, launched(f"{start}{INNER}fsdp2", **versions)) == found

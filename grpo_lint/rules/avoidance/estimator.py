@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from grpo_lint.diagnostics import ERROR, NOTE, WARNING
 from grpo_lint.frameworks import verl
-from grpo_lint.rules.avoidance.verl_run import is_verl, launched, own_group_size, trains
+from grpo_lint.rules.avoidance.verl_run import is_verl, launched, own_group_size, own_trainer, trains
 from grpo_lint.rules.rule import Finding, rule
 from grpo_lint.unified import Setting
 
@@ -61,8 +61,10 @@ def _group(run: RunConfig) -> tuple[Setting, Setting, str] | None:
 
 def _compares(run: RunConfig, size: Setting, estimator: Setting) -> bool:
     if is_verl(run):
-        explicit = size.explicit or (launched(run) and estimator.explicit)
-        return explicit and trains(run) and not own_group_size(run)
+        if run.command and not own_trainer(run):
+            return False
+        said = size.explicit or (launched(run) and estimator.explicit)
+        return said and trains(run) and not own_group_size(run)
     if not size.explicit:
         return False
     if run.framework == "slime":
@@ -185,8 +187,9 @@ def group_size_1(run: RunConfig) -> Iterator[Finding]:
 
     ## When it does not apply
     On-policy distillation (`distillation.enabled=true`), where the teacher gives the signal; runs that only validate
-    (`trainer.val_only=true`); `val_kwargs.n`; forks that keep the group size in a key of their own (`rollout.n_agent`).
-    A YAML file alone is judged only by what it says itself, since a command line may complete it.
+    (`trainer.val_only=true`); `val_kwargs.n`; forks that keep the group size in a key of their own (`rollout.n_agent`);
+    recipes with a trainer of their own, some of which need no group (SPO keeps a baseline per prompt). A YAML file
+    alone is judged only by what it says itself, since a command line may complete it.
 
     ## Sources
     - verl 0.9.1, `trainer/ppo/core_algos.py` (every estimator read; 0.5.0 to 0.9.0 agree on those they have);

@@ -46,13 +46,15 @@ def strategy_overwritten(run: RunConfig) -> Iterator[Finding]:
     ```
 
     ## When it does not apply
-    verl before 0.8.0 with `trainer.use_legacy_worker_impl=disable`: those workers read the inner key. Neither FSDP1 nor
-    FSDP2 is required for GRPO; verl's default is `fsdp` (FSDP1), and its documentation recommends migrating to FSDP2.
+    verl before 0.8.0 with `trainer.use_legacy_worker_impl=disable`, as in its fully-async and one-step-off trees: those
+    workers read the inner key. Neither FSDP1 nor FSDP2 is required for GRPO; verl's default is `fsdp` (FSDP1), and its
+    documentation recommends migrating to FSDP2.
 
     ## Sources
     - verl 0.8.0, 0.9.0, 0.9.1, `workers/config/actor.py` and `critic.py`: `__post_init__` of FSDPActorConfig and
       FSDPCriticConfig set `engine.strategy`. `fsdp_config.strategy` exists from 0.6.0 (default fsdp).
-    - verl 0.6.1, 0.7.1, `workers/fsdp_workers.py`: the legacy workers read `actor.strategy` alone.
+    - verl 0.6.1, 0.7.1, `workers/fsdp_workers.py`: the legacy workers read `actor.strategy` alone; 0.7.1,
+      `workers/engine_workers.py`: the new ones read the engine's.
     """
     if not is_verl(run) or _reads_inner(run):
         return
@@ -61,23 +63,23 @@ def strategy_overwritten(run: RunConfig) -> Iterator[Finding]:
         if not inner.explicit or not inner.known or not outer.known or inner.value == outer.value:
             continue
         if inner.value in FSDP_STRATEGIES and outer.value in FSDP_STRATEGIES:
-            yield _overwritten(inner, outer, inner_key, outer_key)
+            yield _overwritten(inner, outer)
 
 
-def _overwritten(inner: Setting, outer: Setting, inner_key: str, outer_key: str) -> Finding:
+def _overwritten(inner: Setting, outer: Setting) -> Finding:
     default = "" if outer.explicit else " (its default)"
     return Finding(
-        f"{inner_key}={inner.value} has no effect: verl overwrites it with {outer_key}, which is {outer.value}"
+        f"{inner.key}={inner.value} has no effect: verl overwrites it with {outer.key}, which is {outer.value}"
         f"{default}",
         inner,
         label="overwritten",
         others=[(outer, "the value in force")],
-        help=f"set {outer_key}={inner.value}, or remove the inner key",
+        help=f"set {outer.key}={inner.value}, or remove the inner key",
     )
 
 
 def _reads_inner(run: RunConfig) -> bool:
-    """The new workers before 0.8.0 did; only those releases know the switch."""
+    """Whether the new workers of before 0.8.0 may run, which did: a default of 0.7.1's asynchronous trees."""
     legacy = verl.option(run, "trainer.use_legacy_worker_impl")
     return not legacy.decided or legacy.value == "disable"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from grpo_lint.diagnostics import ERROR, NOTE, WARNING, Fix
 from grpo_lint.frameworks import verl
-from grpo_lint.rules.avoidance.verl_run import adapters, effective, fsdp, is_verl, megatron, positive
+from grpo_lint.rules.avoidance.verl_run import adapters, effective, fsdp, is_verl, megatron, own_trainer, positive
 from grpo_lint.rules.rule import Finding, rule
 
 TYPE_CHECKING = False
@@ -268,7 +268,7 @@ def merged_sync(run: RunConfig) -> Iterator[Finding]:
       from 0.7.1, default false.
     """
     merge, rank = run.lora_merge, run.lora_rank
-    if not is_verl(run) or merge.value is not True or not merge.explicit or not positive(rank):
+    if not own_trainer(run) or merge.value is not True or not merge.explicit or not positive(rank):
         return
     if run.rollout_engine.value != "vllm" or run.async_rollout.value is not False:
         return

@@ -27,12 +27,17 @@ def is_verl(run: RunConfig) -> bool:
     return run.framework == verl.NAME
 
 
+def own_trainer(run: RunConfig) -> bool:
+    """Whether one of verl's own trainers is started: a recipe's or a fork's may mean something else by a key."""
+    return is_verl(run) and any(_TRAINER.search(word.text) for word in run.command)
+
+
 def launched(run: RunConfig) -> bool:
-    """Whether one of verl's own trainers is started, so that its config tree fills what nobody writes.
+    """Whether one of verl's own trainers is started on its own tree, which then fills what nobody writes.
 
     A YAML file alone proves no default: recipes keep base configs that a command line completes.
     """
-    return is_verl(run) and run.complete and any(_TRAINER.search(word.text) for word in run.command)
+    return run.complete and own_trainer(run)
 
 
 def effective(run: RunConfig, key: str) -> Setting:
