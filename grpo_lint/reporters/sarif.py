@@ -133,9 +133,10 @@ def _rule(rule: Rule) -> om.ReportingDescriptor:
 
 
 def _description(page: str) -> str:
-    """The first sentence of a page and the paragraph after it, which says what the rule does."""
-    paragraphs = (" ".join(part.split()) for part in page.split("\n\n"))
-    return " ".join([part for part in paragraphs if part and not part.startswith(("#", "```"))][:2]) or page
+    """The first sentence of a page and the paragraph after it, which says what the rule does; without headings."""
+    text = "\n".join("" if line.startswith("#") else line for line in page.split("\n"))
+    paragraphs = (" ".join(part.split()) for part in text.split("\n\n") if not part.lstrip().startswith("```"))
+    return " ".join([part for part in paragraphs if part][:2]) or page
 
 
 def _cut(text: str) -> str:

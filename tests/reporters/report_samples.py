@@ -40,7 +40,6 @@ def group_size_1(run: object) -> tuple[()]:
     """A group of one response has nothing to be compared with.
 
     ## What it does
-
     Looks for group-relative estimators
     with one response a prompt.
 

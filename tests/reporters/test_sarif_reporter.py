@@ -146,10 +146,10 @@ RULES = [
             " one response a prompt."
         },
         "help": {
-            "text": "A group of one response has nothing to be compared with.\n\n## What it does\n\nLooks for"
+            "text": "A group of one response has nothing to be compared with.\n\n## What it does\nLooks for"
             " group-relative estimators\nwith one response a prompt.\n\n## Example\n\n```bash\n"
             "actor_rollout_ref.rollout.n=1\n```",
-            "markdown": "A group of one response has nothing to be compared with.\n\n## What it does\n\nLooks for"
+            "markdown": "A group of one response has nothing to be compared with.\n\n## What it does\nLooks for"
             " group-relative estimators\nwith one response a prompt.\n\n## Example\n\n```bash\n"
             "actor_rollout_ref.rollout.n=1\n```",
         },
@@ -387,6 +387,20 @@ def test_as_many_related_places_as_github_shows() -> None:
     found = document(report(finding(at(TREE, "n: 1"), related=labels)))
     assert len(found["runs"][0]["results"][0]["relatedLocations"]) == 100
     assert ingest_faults(found) == []
+
+
+@pytest.mark.parametrize(
+    ("page", "description"),
+    [
+        ("One.", "One."),
+        ("One.\n\n## What it does\n\nLooks\nclosely.\n\nMore.", "One. Looks closely."),
+        ("One.\n\n## What it does\nLooks.\n\n## Example\n```\nx\n```", "One. Looks."),
+        ("One.\n\n```\nx\n```\n\nTwo.", "One. Two."),
+        ("# Only a heading", "# Only a heading"),
+    ],
+)
+def test_a_description_is_the_start_of_the_page(page: str, description: str) -> None:
+    assert sarif._description(page) == description
 
 
 def test_long_descriptions_are_cut() -> None:
