@@ -59,6 +59,14 @@ def test_group_size_is_elsewhere_or_does_not_matter(command: str) -> None:
     assert not findings(group_size_1, launched(command))
 
 
+@pytest.mark.parametrize("command", [f"{GRPO}{N}$1", f"{MAIN}algorithm.adv_estimator=$1 {N}1"])
+def test_what_only_the_caller_knows(command: str) -> None:
+    run = launched(command, dynamic="$1")
+    assert not findings(group_size_1, run)
+    assert not findings(group_size_4, run)
+    assert not findings(critic_by_default, run)
+
+
 @pytest.mark.parametrize("key", ["actor_rollout_ref.rollout.val_kwargs.n=1", "actor_rollout_ref.actor.rollout_n=8"])
 def test_validation_and_the_mirror_are_no_group_size(key: str) -> None:
     assert severities(group_size_1, launched(GRPO + key)) == ["error"]

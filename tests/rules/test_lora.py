@@ -26,6 +26,16 @@ def test_layered_summon_with_the_default_format(version: str) -> None:
     assert finding.fix is None
 
 
+def test_default_format_is_a_dummy_in_every_release() -> None:
+    (finding,) = findings(load_format, launched(f"{MAIN}{VLLM}{LAYERED}{RANK}32"))
+    assert "load_format=dummy (its default)" in finding.message
+
+
+def test_format_that_only_the_caller_knows() -> None:
+    command = f"{MAIN}{VLLM}{LAYERED}{RANK}32 {FORMAT}${{FORMAT}}"
+    assert not findings(load_format, launched(command, dynamic="${FORMAT}"))
+
+
 def test_layered_summon_in_an_unknown_release() -> None:
     run = launched(f"{MAIN}{VLLM}{LAYERED}{RANK}32 {FORMAT}dummy")
     (finding,) = findings(load_format, run)

@@ -7,7 +7,7 @@ import shlex
 from grpo_lint.discover import Repository
 from grpo_lint.frameworks import verl, verl_source
 from grpo_lint.launch import find
-from grpo_lint.located import Piece, Word
+from grpo_lint.located import DYNAMIC, Piece, Word
 from grpo_lint.rules.rule import Finding, Rule
 from grpo_lint.run import unify
 from grpo_lint.runconfig import Options, RunConfig, Version
@@ -20,20 +20,25 @@ FULLY_ASYNC = "python3 -m verl.experimental.fully_async_policy.fully_async_main 
 ONE_STEP_OFF = "python3 -m verl.experimental.one_step_off_policy.main_ppo "
 
 
-def words(command: str) -> list[Word]:
-    """The words of a command that needs no expansion, each at its place."""
+def words(command: str, dynamic: str = "") -> list[Word]:
+    """The words of a command that needs no expansion, each at its place; `dynamic` is a text that nobody knows."""
     source, at, found = SourceFile("run.sh", command), 0, []
     for text in shlex.split(command):
         start = command.index(text, at)
         at = start + len(text)
         span = source.span(start, at)
-        found.append(Word((Piece(text, span),), span))
+        if dynamic and text.endswith(dynamic):
+            cut = start + len(text) - len(dynamic)
+            head = Piece(text[: -len(dynamic)], source.span(start, cut))
+            found.append(Word((head, Piece(DYNAMIC, source.span(cut, at), (), dynamic)), span))
+        else:
+            found.append(Word((Piece(text, span),), span))
     return found
 
 
-def launched(command: str, **versions: str) -> RunConfig:
+def launched(command: str, dynamic: str = "", **versions: str) -> RunConfig:
     """The run of a command line that starts verl."""
-    launch = find(words(command), {})
+    launch = find(words(command, dynamic), {})
     assert launch is not None
     assert verl_source.recognises(launch)
     run = RunConfig(verl.NAME, Options(), launch.word.span)

@@ -34,7 +34,7 @@ GROUP_RELATIVE: dict[str, dict[str, str]] = {
         "rloo_vectorized": ZERO,
         "grpo_passk": "verl raises ValueError at the first step",
     },
-    "rllm": {"grpo": RAW},
+    "rllm": {"grpo": RAW, "rloo": RAW},
     "openrlhf": {
         "rloo": REFUSED,
         "reinforce_baseline": REFUSED,
@@ -200,7 +200,8 @@ def group_size_1(run: RunConfig) -> Iterator[Finding]:
     - OpenRLHF main (2026-08), `cli/train_ppo_ray.py`: asserts `n_samples_per_prompt > 1` for rloo, reinforce_baseline
       and group_norm (named grpo later); OpenRLHF#1250 for dr_grpo. Default 1.
     - slime main (2026-08), `ray/rollout.py`: `_post_process_rewards`. Default 1.
-    - rLLM main (2026-08), `rl_algo.py`: mean 0 and deviation 1 for a single reward. Default 8.
+    - rLLM main (2026-08), `trainer/algorithms/rl_algo.py`: a single reward is left as it is, by grpo and rloo. Default
+      8.
     """
     found = _group(run)
     if found is None or found[0].value != 1:

@@ -21,7 +21,7 @@ MERGE = f"{verl.MODEL}.lora.merge"
 LOAD_FORMAT = f"{verl.ROLLOUT}.load_format"
 LAYERED = f"{verl.ROLLOUT}.layered_summon"
 VLLM_RANKS = (8, 16, 32, 64, 128, 256, 320, 512)
-"""What vLLM's `max_lora_rank` takes (0.8 to 0.33; 1 came with 0.12). Its largest is verl's limit."""
+"""What vLLM's `max_lora_rank` takes (0.33.0 takes 1 too). Its largest is verl's limit."""
 
 
 @rule(
@@ -29,7 +29,7 @@ VLLM_RANKS = (8, 16, 32, 64, 128, 256, 320, 512)
     "lora-rank-32",
     severity=ERROR,
     evidence="refuted",
-    needs=("lora_rank", "lora_merge", "load_format", "async_rollout"),
+    needs=("lora_rank", "lora_merge", "async_rollout"),
     topics=("lora", "rollout"),
     twin="NOT05",
 )
@@ -70,13 +70,11 @@ def load_format(run: RunConfig) -> Iterator[Finding]:
     if not is_verl(run) or not positive(adapters(run)) or not fsdp(run) or run.async_rollout.value is not False:
         return
     layered, loading = verl.option(run, LAYERED), effective(run, LOAD_FORMAT)
-    if layered.value is not True or not loading.known or "dummy" not in str(loading.value):
+    if layered.value is not True or run.rollout_engine.value != "vllm" or not _is_dummy(loading):
         return
-    if run.rollout_engine.value != "vllm":
-        return
-    default = "" if loading.explicit else " (its default)"
+    shown = f"{loading.value}" if loading.explicit else f"{loading.value or 'dummy'} (its default)"
     yield Finding(
-        f"layered_summon with load_format={loading.value}{default}: vLLM starts without the base model, and this sync"
+        f"layered_summon with load_format={shown}: vLLM starts without the base model, and this sync"
         " carries adapters only, so verl raises ValueError at the first one",
         layered,
         label="syncs the adapter alone",
@@ -84,6 +82,13 @@ def load_format(run: RunConfig) -> Iterator[Finding]:
         help=f"set {LOAD_FORMAT}=safetensors",
         fix=_safetensors(loading),
     )
+
+
+def _is_dummy(loading: Setting) -> bool:
+    """Whether the engine starts with random weights: so by default, whatever the release calls it."""
+    if loading.known:
+        return "dummy" in str(loading.value)
+    return loading.state == "unknown" and loading.origin is not None and loading.origin.layer == "default"
 
 
 def _safetensors(loading: Setting) -> Fix | None:
