@@ -73,13 +73,14 @@ def overlap_comm_single_rank(run: RunConfig) -> Iterator[Finding]:
       "zero_optimization": {"stage": 2, "overlap_comm": true},
       "train_batch_size": 4,
       "train_micro_batch_size_per_gpu": 4,
-      "gradient_accumulation_steps": 1
+      "gradient_accumulation_steps": 1,
+      "gradient_clipping": 1.0
     }
     ```
 
     ## Use instead
     ```json
-    {"zero_optimization": {"stage": 2, "overlap_comm": false}}
+    {"zero_optimization": {"stage": 2, "overlap_comm": false}, "gradient_clipping": 1.0}
     ```
 
     ## When it does not apply
@@ -125,7 +126,7 @@ def compile_with_overlap_comm(run: RunConfig) -> Iterator[Finding]:
 
     ## Example
     ```json
-    {"zero_optimization": {"stage": 2, "overlap_comm": true}}
+    {"zero_optimization": {"stage": 2, "overlap_comm": true}, "gradient_clipping": 1.0}
     ```
     together with `--torch_compile true`, or a `dynamo_config` in accelerate's file.
 
@@ -147,7 +148,7 @@ def compile_with_overlap_comm(run: RunConfig) -> Iterator[Finding]:
         return
     release = release_of(run, "deepspeed", "DeepSpeed before 0.19.3")
     yield Finding(
-        f"{named(run.overlap_comm, 'zero_optimization.overlap_comm')}=true with torch.compile turns the loss NaN in "
+        f"{named(run.overlap_comm, 'zero_optimization.overlap_comm')}=true with torch.compile can turn the loss NaN in "
         f"{release}: the reduction does not wait for every stream that fills the bucket (DeepSpeed #8061)",
         run.overlap_comm,
         others=((run.torch_compile, "the model is compiled"), (run.zero_stage, f"ZeRO stage {stage(run)}")),
@@ -177,7 +178,7 @@ def record_stream(run: RunConfig) -> Iterator[Finding]:
 
     ## Example
     ```json
-    {"zero_optimization": {"stage": 2, "overlap_comm": true}}
+    {"zero_optimization": {"stage": 2, "overlap_comm": true}, "gradient_clipping": 1.0}
     ```
     with `deepspeed==0.18.9` in the requirements.
 
@@ -198,7 +199,7 @@ def record_stream(run: RunConfig) -> Iterator[Finding]:
     release = release_of(run, "deepspeed", "DeepSpeed before 0.19.0")
     yield Finding(
         f"{named(run.overlap_comm, 'zero_optimization.overlap_comm')}=true at ZeRO stage {stage(run)} with {release} "
-        "frees buffers that the reduction still reads, and gradients turn NaN (DeepSpeed #7965)",
+        "frees buffers that the reduction still reads, and gradients can turn NaN (DeepSpeed #7965)",
         run.overlap_comm,
         others=((run.zero_stage, f"ZeRO stage {stage(run)}"),),
         help="use DeepSpeed 0.19.0 or later, or set overlap_comm to false",

@@ -33,12 +33,12 @@ def bf16_and_fp16(run: RunConfig) -> Iterator[Finding]:
 
     ## Example
     ```json
-    {"zero_optimization": {"stage": 2}, "bf16": {"enabled": true}, "fp16": {"enabled": true}}
+    {"train_micro_batch_size_per_gpu": 4, "bf16": {"enabled": true}, "fp16": {"enabled": true}}
     ```
 
     ## Use instead
     ```json
-    {"zero_optimization": {"stage": 2}, "bf16": {"enabled": true}, "fp16": {"enabled": false}}
+    {"train_micro_batch_size_per_gpu": 4, "bf16": {"enabled": true}, "fp16": {"enabled": false}}
     ```
     On GPUs older than Ampere, fp16 alone.
 

@@ -108,12 +108,20 @@ def zero2_cpu_adam(run: RunConfig) -> Iterator[Finding]:
 
     ## Example
     ```json
-    {"zero_optimization": {"stage": 2, "offload_optimizer": {"device": "cpu"}}, "optimizer": {"type": "Lamb"}}
+    {
+      "zero_optimization": {"stage": 2, "offload_optimizer": {"device": "cpu"}},
+      "optimizer": {"type": "Lamb"},
+      "gradient_clipping": 1.0
+    }
     ```
 
     ## Use instead
     ```json
-    {"zero_optimization": {"stage": 2, "offload_optimizer": {"device": "cpu"}}, "optimizer": {"type": "AdamW"}}
+    {
+      "zero_optimization": {"stage": 2, "offload_optimizer": {"device": "cpu"}},
+      "optimizer": {"type": "AdamW"},
+      "gradient_clipping": 1.0
+    }
     ```
 
     ## When it does not apply
@@ -210,7 +218,8 @@ def zero3_single_rank(run: RunConfig) -> Iterator[Finding]:
       "zero_optimization": {"stage": 3},
       "train_batch_size": 8,
       "train_micro_batch_size_per_gpu": 4,
-      "gradient_accumulation_steps": 2
+      "gradient_accumulation_steps": 2,
+      "gradient_clipping": 1.0
     }
     ```
 
@@ -237,8 +246,8 @@ def zero3_single_rank(run: RunConfig) -> Iterator[Finding]:
     if racing and run.bf16.known and run.bf16.value is True and run.overlap_comm.value is not False:
         torch = release_of(run, "torch", "PyTorch from 2.10 on")
         yield Finding(
-            f"{key}=3 with bf16 on {torch} and {release_of(run, 'deepspeed', 'DeepSpeed before 0.18.8')} turns weights "
-            "NaN: gradients are reduced before they are written (DeepSpeed #7898)",
+            f"{key}=3 with bf16 on {torch} and {release_of(run, 'deepspeed', 'DeepSpeed before 0.18.8')} can turn "
+            "weights NaN: gradients are reduced before they are written (DeepSpeed #7898)",
             run.zero_stage,
             others=((run.bf16, "bf16 training"),),
             help="use DeepSpeed 0.18.8 or later",
