@@ -120,7 +120,7 @@ def old_fsdp2(run: RunConfig) -> Iterator[Finding]:
     if torch is not None and torch.parts[:2] == (2, 6) and run.before(verl.NAME, "0.5.0"):
         yield Finding(
             f"fsdp2 with torch {torch.text} and verl before 0.5.0: loading a large model runs out of GPU memory"
-            " (verl-project/verl#2464)",
+            " (verl #2464)",
             run.fsdp_mode,
             label="FSDP2",
             help="upgrade verl to 0.5.0 or newer, or torch to 2.7 or newer",
@@ -132,7 +132,7 @@ def old_fsdp2(run: RunConfig) -> Iterator[Finding]:
     if nodes.known and type(nodes.value) is int and nodes.value > 1 and offload.value == "cpu":
         yield Finding(
             "fsdp2 with param_offload on several nodes: before verl 0.9.0 each weight sync puts the whole shard on the"
-            " GPU beside the rollout's weights (verl-project/verl#6772)",
+            " GPU beside the rollout's weights (verl #6772)",
             run.fsdp_mode,
             label="FSDP2",
             others=[(offload, "offloaded between steps, but not during the sync"), (nodes, "the nodes")],

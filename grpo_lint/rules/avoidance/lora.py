@@ -145,7 +145,7 @@ def stale_merge_or_rank(run: RunConfig) -> Iterator[Finding]:
         if fsdp(run) and run.before(verl.NAME, "0.9.0"):
             yield Finding(
                 f"{MERGE} is true: before verl 0.9.0 the FSDP engine sends the rollout the base model without the"
-                " adapter (verl-project/verl#6782)",
+                " adapter (verl #6782)",
                 run.lora_merge,
                 label="merged too late",
                 others=[(rank, "the adapter that the rollout never gets")],
@@ -229,7 +229,7 @@ def lora_that_nothing_reads(run: RunConfig) -> Iterator[Finding]:
     if positive(served) and served.explicit and run.async_rollout.value is True:
         yield Finding(
             f"{served.key} is {served.value} while the rollout has GPUs of its own: verl's sync sends it the base"
-            " weights only, and it samples from the initial model throughout (verl-project/verl#7495)",
+            " weights only, and it samples from the initial model throughout (verl #7495)",
             served,
             label="an adapter that never leaves the trainer",
             others=[(run.async_rollout, "separate rollout GPUs"), (run.lora_merge, "adapters aren't merged")],
@@ -282,7 +282,7 @@ def merged_sync(run: RunConfig) -> Iterator[Finding]:
         return  # NOT05 says more
     older = ""
     if fsdp(run) and stale is None:
-        older = "; before verl 0.9.0 it even sends the base model without the adapter (verl-project/verl#6782)"
+        older = "; before verl 0.9.0 it even sends the base model without the adapter (verl #6782)"
     yield Finding(
         f"{MERGE} is true: each sync sends the whole model instead of an adapter of rank {rank.value}{older}",
         merge,
@@ -335,7 +335,7 @@ def sglang_adapters(run: RunConfig) -> Iterator[Finding]:
         return  # with separate GPUs the adapter isn't sent at all: DO19
     yield Finding(
         f"rollout.name=sglang with adapters of rank {served.value}: before verl 0.9.1 the adapter sync to SGLang fails"
-        " (verl-project/verl#7413)",
+        " (verl #7413)",
         run.rollout_engine,
         label="serves the adapters",
         others=[(served, "the adapter")],

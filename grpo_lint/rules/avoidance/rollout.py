@@ -253,7 +253,7 @@ def stale_encoder_cache(run: RunConfig) -> Iterator[Finding]:
         return
     yield Finding(
         f"{path.value} is trained with its vision tower, and this verl does not reset vLLM's encoder cache: after an"
-        " update, repeated images keep the old tower's embeddings (vllm-project/vllm#44910)",
+        " update, repeated images keep the old tower's embeddings (vLLM #44910)",
         path,
         label="a vision-language model",
         others=[(run.rollout_engine, "caches image embeddings by hash")],
