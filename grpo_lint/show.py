@@ -115,13 +115,13 @@ def _config_rows(run: RunConfig, changed: bool) -> Iterator[tuple[str, str, str]
     for field in FIELDS:
         setting: Setting = getattr(run, field)
         if not setting.unset and (not changed or setting.explicit):
-            yield field, _value(setting), _from(setting)
+            yield field, _value(setting), _from(setting, run.anchor.file.path)
 
 
 def _option_rows(run: RunConfig, changed: bool) -> Iterator[tuple[str, str, str]]:
     for framework, key, setting in run.options.written() if changed else run.options.all():
         name = key if framework == run.framework else f"{framework} {key}"
-        yield name, _value(setting), _from(setting)
+        yield name, _value(setting), _from(setting, run.anchor.file.path)
 
 
 def _write_rows(title: str, rows: Iterable[tuple[str, str, str]], out: TextIO, width: int) -> None:
@@ -147,20 +147,21 @@ def _value(setting: Setting) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def _from(setting: Setting) -> str:
-    """Where a value comes from, in one line."""
+def _from(setting: Setting, home: str) -> str:
+    """Where a value comes from, in one line; a place in the run's own file is told by its line alone."""
     origin = setting.origin
     if setting.state == "unknown" and (origin is None or origin.span is None):
         return setting.reason
     if origin is None:
         return ""
-    places = [f"{span.file.path}:{span.line}" for span in (origin.span, *origin.via) if span is not None]
+    spans = [span for span in (origin.span, *origin.via) if span is not None]
+    places = [f"line {s.line}" if s.file.path == home else f"{s.file.path}:{s.line}" for s in spans]
     parts = [" <- ".join(dict.fromkeys(places))] if places else []
     if setting.state == "unknown":
         parts.append(setting.reason)
     elif origin.note:
         parts.append(origin.note)
-    return f"{', '.join(parts)}" if parts else origin.layer
+    return ", ".join(parts) or origin.layer
 
 
 def _clean(text: str) -> str:
