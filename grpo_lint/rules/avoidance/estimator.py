@@ -118,13 +118,19 @@ def group_size_4(run: RunConfig) -> Iterator[Finding]:
     than 2, and 4 to 16 are usual in public recipes.
 
     ## Example
-    ```
-    python3 -m verl.trainer.main_ppo algorithm.adv_estimator=grpo actor_rollout_ref.rollout.n=2
+    ```sh
+    python3 -m verl.trainer.main_ppo \\
+        algorithm.adv_estimator=grpo \\
+        actor_rollout_ref.rollout.n=2
     ```
 
     ## Use instead
-    4 or more: `actor_rollout_ref.rollout.n=8`. It multiplies the responses of a step; `data.train_batch_size` counts
-    prompts.
+    ```sh
+    python3 -m verl.trainer.main_ppo \\
+        algorithm.adv_estimator=grpo \\
+        actor_rollout_ref.rollout.n=8
+    ```
+    It multiplies the responses of a step; `data.train_batch_size` counts prompts.
 
     ## When it does not apply
     Smoke tests, and runs where many rollouts are simply too expensive. `gae`, `reinforce_plus_plus` and `remax` compare
@@ -174,14 +180,19 @@ def group_size_1(run: RunConfig) -> Iterator[Finding]:
     the group's mean, the reward itself: 0. OpenRLHF and TRL refuse to start.
 
     ## Example
-    ```
-    python3 -m verl.trainer.main_ppo algorithm.adv_estimator=grpo data.train_batch_size=1024
+    ```sh
+    python3 -m verl.trainer.main_ppo \\
+        algorithm.adv_estimator=grpo \\
+        data.train_batch_size=1024
     ```
     Nothing sets `actor_rollout_ref.rollout.n`, whose default in verl is 1.
 
     ## Use instead
-    ```
-    python3 -m verl.trainer.main_ppo algorithm.adv_estimator=grpo actor_rollout_ref.rollout.n=8
+    ```sh
+    python3 -m verl.trainer.main_ppo \\
+        algorithm.adv_estimator=grpo \\
+        actor_rollout_ref.rollout.n=8 \\
+        data.train_batch_size=128
     ```
     or, for one response a prompt on purpose, an estimator with another baseline: `remax`, `reinforce_plus_plus`, `gae`.
 
@@ -241,13 +252,18 @@ def critic_by_default(run: RunConfig) -> Iterator[Finding]:
     critic has most likely meant `grpo`. Clipping, which the source document blames, costs no memory.
 
     ## Example
-    ```
-    python3 -m verl.trainer.main_ppo actor_rollout_ref.rollout.n=8 actor_rollout_ref.actor.use_kl_loss=True
+    ```sh
+    python3 -m verl.trainer.main_ppo \\
+        actor_rollout_ref.rollout.n=8 \\
+        actor_rollout_ref.actor.use_kl_loss=True
     ```
 
     ## Use instead
-    ```
-    python3 -m verl.trainer.main_ppo algorithm.adv_estimator=grpo actor_rollout_ref.rollout.n=8
+    ```sh
+    python3 -m verl.trainer.main_ppo \\
+        algorithm.adv_estimator=grpo \\
+        actor_rollout_ref.rollout.n=8 \\
+        actor_rollout_ref.actor.use_kl_loss=True
     ```
     or, if PPO is meant, say it: `algorithm.adv_estimator=gae`.
 

@@ -36,13 +36,19 @@ def strategy_overwritten(run: RunConfig) -> Iterator[Finding]:
     value over it. A run that asks for fsdp2 there trains with FSDP1, with its memory and its offloading.
 
     ## Example
-    ```
-    actor_rollout_ref.actor.fsdp_config.strategy = fsdp2
+    ```sh
+    python3 -m verl.trainer.main_ppo \\
+        algorithm.adv_estimator=grpo \\
+        actor_rollout_ref.rollout.n=8 \\
+        actor_rollout_ref.actor.fsdp_config.strategy=fsdp2
     ```
 
     ## Use instead
-    ```
-    actor_rollout_ref.actor.strategy = fsdp2
+    ```sh
+    python3 -m verl.trainer.main_ppo \\
+        algorithm.adv_estimator=grpo \\
+        actor_rollout_ref.rollout.n=8 \\
+        actor_rollout_ref.actor.strategy=fsdp2
     ```
 
     ## When it does not apply
@@ -98,10 +104,16 @@ def old_fsdp2(run: RunConfig) -> Iterator[Finding]:
     weights were already there.
 
     ## Example
+    For verl 0.8.0 (`--target verl=0.8.0`):
+
+    ```sh
+    python3 -m verl.trainer.main_ppo \\
+        algorithm.adv_estimator=grpo \\
+        actor_rollout_ref.rollout.n=8 \\
+        actor_rollout_ref.actor.strategy=fsdp2 \\
+        actor_rollout_ref.actor.fsdp_config.param_offload=True \\
+        trainer.nnodes=2
     ```
-    actor_rollout_ref.actor.strategy=fsdp2 actor_rollout_ref.actor.fsdp_config.param_offload=True trainer.nnodes=2
-    ```
-    with verl 0.8.0.
 
     ## Use instead
     verl 0.9.0 or newer. There FSDP2's export peaks lower than FSDP1's, since only FSDP1 needs the whole shard.

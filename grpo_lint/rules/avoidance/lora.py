@@ -46,13 +46,23 @@ def load_format(run: RunConfig) -> Iterator[Finding]:
     make sure base-model is preloaded in vllm") at the first sync, after everything is loaded.
 
     ## Example
-    ```
-    actor_rollout_ref.model.lora_rank=32 actor_rollout_ref.rollout.layered_summon=True
+    ```sh
+    python3 -m verl.trainer.main_ppo \\
+        algorithm.adv_estimator=grpo \\
+        actor_rollout_ref.rollout.n=8 \\
+        actor_rollout_ref.rollout.name=vllm \\
+        actor_rollout_ref.model.lora_rank=32 \\
+        actor_rollout_ref.rollout.layered_summon=True
     ```
 
     ## Use instead
-    ```
-    actor_rollout_ref.model.lora_rank=32 actor_rollout_ref.rollout.layered_summon=True \\
+    ```sh
+    python3 -m verl.trainer.main_ppo \\
+        algorithm.adv_estimator=grpo \\
+        actor_rollout_ref.rollout.n=8 \\
+        actor_rollout_ref.rollout.name=vllm \\
+        actor_rollout_ref.model.lora_rank=32 \\
+        actor_rollout_ref.rollout.layered_summon=True \\
         actor_rollout_ref.rollout.load_format=safetensors
     ```
 
@@ -120,13 +130,27 @@ def stale_merge_or_rank(run: RunConfig) -> Iterator[Finding]:
     first taken for an effect of rank 64. A rank that vLLM can't serve stops the run at start.
 
     ## Example
+    For verl 0.8.0 (`--target verl=0.8.0`):
+
+    ```sh
+    python3 -m verl.trainer.main_ppo \\
+        algorithm.adv_estimator=grpo \\
+        actor_rollout_ref.rollout.n=8 \\
+        actor_rollout_ref.rollout.name=vllm \\
+        actor_rollout_ref.model.lora_rank=64 \\
+        actor_rollout_ref.model.lora.merge=True
     ```
-    actor_rollout_ref.model.lora_rank=64 actor_rollout_ref.model.lora.merge=true
-    ```
-    with verl 0.8.0.
 
     ## Use instead
-    `actor_rollout_ref.model.lora.merge=false`, which syncs the adapter alone, or verl 0.9.0 or newer.
+    ```sh
+    python3 -m verl.trainer.main_ppo \\
+        algorithm.adv_estimator=grpo \\
+        actor_rollout_ref.rollout.n=8 \\
+        actor_rollout_ref.rollout.name=vllm \\
+        actor_rollout_ref.model.lora_rank=64 \\
+        actor_rollout_ref.model.lora.merge=False
+    ```
+    or verl 0.9.0 or newer.
 
     ## When it does not apply
     Every other rank: verl rounds it up to the next size that vLLM has. Merging on the Megatron engine was never
@@ -193,13 +217,23 @@ def lora_that_nothing_reads(run: RunConfig) -> Iterator[Finding]:
     initial model for the whole run. Nothing fails; it looks like staleness that grows.
 
     ## Example
-    ```
-    actor_rollout_ref.actor.strategy=megatron actor_rollout_ref.model.lora_rank=32
+    ```sh
+    python3 -m verl.trainer.main_ppo \\
+        model_engine=megatron \\
+        algorithm.adv_estimator=grpo \\
+        actor_rollout_ref.rollout.n=8 \\
+        actor_rollout_ref.rollout.name=vllm \\
+        actor_rollout_ref.model.lora_rank=32
     ```
 
     ## Use instead
-    ```
-    actor_rollout_ref.actor.strategy=megatron actor_rollout_ref.model.lora.rank=32
+    ```sh
+    python3 -m verl.trainer.main_ppo \\
+        model_engine=megatron \\
+        algorithm.adv_estimator=grpo \\
+        actor_rollout_ref.rollout.n=8 \\
+        actor_rollout_ref.rollout.name=vllm \\
+        actor_rollout_ref.model.lora.rank=32
     ```
     With separate rollout GPUs: `actor_rollout_ref.model.lora.merge=true`, which sends merged weights.
 
@@ -257,12 +291,24 @@ def merged_sync(run: RunConfig) -> Iterator[Finding]:
     0.9.0 it doesn't work on FSDP at all (NOT05).
 
     ## Example
-    ```
-    actor_rollout_ref.model.lora.rank=32 actor_rollout_ref.model.lora.merge=true
+    ```sh
+    python3 -m verl.trainer.main_ppo \\
+        algorithm.adv_estimator=grpo \\
+        actor_rollout_ref.rollout.n=8 \\
+        actor_rollout_ref.rollout.name=vllm \\
+        actor_rollout_ref.model.lora_rank=32 \\
+        actor_rollout_ref.model.lora.merge=True
     ```
 
     ## Use instead
-    `actor_rollout_ref.model.lora.merge=false`, the default.
+    ```sh
+    python3 -m verl.trainer.main_ppo \\
+        algorithm.adv_estimator=grpo \\
+        actor_rollout_ref.rollout.n=8 \\
+        actor_rollout_ref.rollout.name=vllm \\
+        actor_rollout_ref.model.lora_rank=32
+    ```
+    `lora.merge` is false by default.
 
     ## When it does not apply
     SGLang as rollout engine, for which verl's documentation asks for it; a rollout on GPUs of its own, which gets no
@@ -312,10 +358,15 @@ def sglang_adapters(run: RunConfig) -> Iterator[Finding]:
     letter by letter to base weights with vLLM's names. It fails at start or at the first sync.
 
     ## Example
+    For verl 0.9.0 (`--target verl=0.9.0`):
+
+    ```sh
+    python3 -m verl.trainer.main_ppo \\
+        algorithm.adv_estimator=grpo \\
+        actor_rollout_ref.rollout.n=8 \\
+        actor_rollout_ref.rollout.name=sglang \\
+        actor_rollout_ref.model.lora_rank=32
     ```
-    actor_rollout_ref.rollout.name=sglang actor_rollout_ref.model.lora_rank=32
-    ```
-    with verl 0.9.0.
 
     ## Use instead
     verl 0.9.1 or newer, `actor_rollout_ref.model.lora.merge=true`, or vLLM.

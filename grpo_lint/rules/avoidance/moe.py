@@ -47,13 +47,26 @@ def router_replay(run: RunConfig) -> Iterator[Finding]:
     rollout's choices instead, which is R3.
 
     ## Example
-    ```
-    actor_rollout_ref.actor.megatron.router_replay.mode = R3
+    ```sh
+    python3 -m verl.trainer.main_ppo \\
+        model_engine=megatron \\
+        actor_rollout_ref.model.path=Qwen/Qwen3-30B-A3B \\
+        algorithm.adv_estimator=grpo \\
+        actor_rollout_ref.rollout.n=8 \\
+        +actor_rollout_ref.actor.megatron.override_transformer_config.moe_router_dtype=fp32 \\
+        actor_rollout_ref.actor.megatron.router_replay.mode=R3
     ```
 
     ## Use instead
-    ```
-    actor_rollout_ref.actor.megatron.router_replay.mode=R3 actor_rollout_ref.rollout.enable_rollout_routing_replay=True
+    ```sh
+    python3 -m verl.trainer.main_ppo \\
+        model_engine=megatron \\
+        actor_rollout_ref.model.path=Qwen/Qwen3-30B-A3B \\
+        algorithm.adv_estimator=grpo \\
+        actor_rollout_ref.rollout.n=8 \\
+        +actor_rollout_ref.actor.megatron.override_transformer_config.moe_router_dtype=fp32 \\
+        actor_rollout_ref.actor.megatron.router_replay.mode=R3 \\
+        actor_rollout_ref.rollout.enable_rollout_routing_replay=True
     ```
 
     ## When it does not apply
@@ -159,13 +172,24 @@ def router_dtype(run: RunConfig) -> Iterator[Finding]:
     danger: it subtracts the maximum first, and Megatron computes it in float32 anyway.
 
     ## Example
-    ```
-    actor_rollout_ref.model.path=Qwen/Qwen3-30B-A3B actor_rollout_ref.actor.strategy=megatron
+    ```sh
+    python3 -m verl.trainer.main_ppo \\
+        model_engine=megatron \\
+        actor_rollout_ref.model.path=Qwen/Qwen3-30B-A3B \\
+        algorithm.adv_estimator=grpo \\
+        actor_rollout_ref.rollout.n=8 \\
+        algorithm.rollout_correction.rollout_is=token
     ```
 
     ## Use instead
-    ```
-    +actor_rollout_ref.actor.megatron.override_transformer_config.moe_router_dtype=fp32
+    ```sh
+    python3 -m verl.trainer.main_ppo \\
+        model_engine=megatron \\
+        actor_rollout_ref.model.path=Qwen/Qwen3-30B-A3B \\
+        algorithm.adv_estimator=grpo \\
+        actor_rollout_ref.rollout.n=8 \\
+        algorithm.rollout_correction.rollout_is=token \\
+        +actor_rollout_ref.actor.megatron.override_transformer_config.moe_router_dtype=fp32
     ```
 
     ## When it does not apply

@@ -35,13 +35,21 @@ def bypass_mode(run: RunConfig) -> Iterator[Finding]:
     records the experts in the very forward pass that is skipped; verl 0.9.1 refuses the pair at start.
 
     ## Example
-    ```
-    algorithm.rollout_correction.bypass_mode=True actor_rollout_ref.rollout.calculate_log_probs=False
+    ```sh
+    python3 -m verl.trainer.main_ppo \\
+        algorithm.adv_estimator=grpo \\
+        actor_rollout_ref.rollout.n=8 \\
+        algorithm.rollout_correction.bypass_mode=True \\
+        actor_rollout_ref.rollout.calculate_log_probs=False
     ```
 
     ## Use instead
-    ```
-    algorithm.rollout_correction.bypass_mode=True actor_rollout_ref.rollout.calculate_log_probs=True
+    ```sh
+    python3 -m verl.trainer.main_ppo \\
+        algorithm.adv_estimator=grpo \\
+        actor_rollout_ref.rollout.n=8 \\
+        algorithm.rollout_correction.bypass_mode=True \\
+        actor_rollout_ref.rollout.calculate_log_probs=True
     ```
     With router replay: R3, or `bypass_mode=False`.
 
@@ -98,14 +106,22 @@ def enforce_eager(run: RunConfig) -> Iterator[Finding]:
     The rollout worker asserts that it isn't so, and the run ends after the models are loaded.
 
     ## Example
+    For verl 0.4.1 (`--target verl=0.4.1`):
+
+    ```sh
+    python3 -m verl.trainer.main_ppo \\
+        algorithm.adv_estimator=grpo \\
+        actor_rollout_ref.rollout.n=8 \\
+        actor_rollout_ref.rollout.enforce_eager=False
     ```
-    actor_rollout_ref.rollout.enforce_eager = False
-    ```
-    with verl 0.4.1.
 
     ## Use instead
-    ```
-    actor_rollout_ref.rollout.enforce_eager=False actor_rollout_ref.rollout.free_cache_engine=False
+    ```sh
+    python3 -m verl.trainer.main_ppo \\
+        algorithm.adv_estimator=grpo \\
+        actor_rollout_ref.rollout.n=8 \\
+        actor_rollout_ref.rollout.enforce_eager=False \\
+        actor_rollout_ref.rollout.free_cache_engine=False
     ```
     or a newer verl, or eager mode.
 
@@ -154,14 +170,23 @@ def checkpoint_engine(run: RunConfig) -> Iterator[Finding]:
     and the fully-async and one-step-off trainers' actors have no rollout to hand anything to.
 
     ## Example
-    ```
-    trainer.v1.trainer_mode = separate_async
+    ```sh
+    python3 -m verl.trainer.main_ppo \\
+        algorithm.adv_estimator=grpo \\
+        actor_rollout_ref.rollout.n=8 \\
+        trainer.v1.trainer_mode=separate_async \\
+        actor_rollout_ref.rollout.nnodes=1
     ```
     `checkpoint_engine.backend` stays at `naive`, its default.
 
     ## Use instead
-    ```
-    trainer.v1.trainer_mode=separate_async actor_rollout_ref.rollout.checkpoint_engine.backend=nccl
+    ```sh
+    python3 -m verl.trainer.main_ppo \\
+        algorithm.adv_estimator=grpo \\
+        actor_rollout_ref.rollout.n=8 \\
+        trainer.v1.trainer_mode=separate_async \\
+        actor_rollout_ref.rollout.nnodes=1 \\
+        actor_rollout_ref.rollout.checkpoint_engine.backend=nccl
     ```
 
     ## When it does not apply
@@ -227,13 +252,26 @@ def stale_encoder_cache(run: RunConfig) -> Iterator[Finding]:
     fails.
 
     ## Example
+    For verl 0.7.1 (`--target verl=0.7.1`):
+
+    ```sh
+    python3 -m verl.trainer.main_ppo \\
+        algorithm.adv_estimator=grpo \\
+        actor_rollout_ref.rollout.n=8 \\
+        actor_rollout_ref.rollout.name=vllm \\
+        actor_rollout_ref.model.path=Qwen/Qwen2.5-VL-7B-Instruct
     ```
-    actor_rollout_ref.model.path=Qwen/Qwen2.5-VL-7B-Instruct actor_rollout_ref.rollout.name=vllm
-    ```
-    with verl 0.7.1.
 
     ## Use instead
-    verl 0.9.0 or newer, or `actor_rollout_ref.actor.freeze_vision_tower=True`.
+    ```sh
+    python3 -m verl.trainer.main_ppo \\
+        algorithm.adv_estimator=grpo \\
+        actor_rollout_ref.rollout.n=8 \\
+        actor_rollout_ref.rollout.name=vllm \\
+        actor_rollout_ref.model.path=Qwen/Qwen2.5-VL-7B-Instruct \\
+        actor_rollout_ref.actor.freeze_vision_tower=True
+    ```
+    or verl 0.9.0 or newer.
 
     ## When it does not apply
     A frozen vision tower, LoRA adapters (the base tower stays), text-only models, SGLang; vLLM before 0.10.2, whose
