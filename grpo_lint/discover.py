@@ -8,8 +8,10 @@ from grpo_lint.source import SourceFile, Unreadable, decode, read_bytes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from typing import Literal
+
+    from grpo_lint.gitignore import Pattern
 
     Kind = Literal["shell", "yaml", "json"]
 
@@ -25,6 +27,9 @@ KINDS: dict[str, Kind] = {
 }
 SHEBANGS = (b"sh", b"bash", b"dash", b"zsh")
 SKIPPED = frozenset((".git", ".hg", ".svn", ".venv", "venv", "node_modules", "__pycache__", ".tox", ".mypy_cache"))
+
+MAX_IGNORE_BYTES = 256 * 1024
+"""A larger .gitignore isn't heeded: each of its patterns is tried on each name."""
 
 
 def kind_of(path: str, data: bytes = b"") -> Kind | None:
@@ -50,58 +55,77 @@ def relevant(data: bytes, markers: tuple[bytes, ...]) -> bool:
     return any(marker in data for marker in markers)
 
 
-def walk(root: str) -> Iterator[str]:
+def walk(root: str, unreadable: Callable[[str, str], None]) -> Iterator[str]:
     """The files below a directory that have a name of ours, sorted; what .gitignore excludes is left out.
 
-    Links to directories aren't followed, so a loop of links ends here.
+    Links to directories aren't followed, so a loop of links ends here. `unreadable` is told of each folder that can't
+    be listed, and why.
     """
-    ignores = _Ignores()
-    for folder, folders, names in os.walk(root):
-        ignores.read(folder)
-        folders[:] = sorted(
-            name for name in folders if name not in SKIPPED and not ignores.matches(os.path.join(folder, name), True)
-        )
-        for name in sorted(names):
-            suffix = os.path.splitext(name)[1].lower()
-            if (suffix in KINDS or not suffix) and not ignores.matches(os.path.join(folder, name), False):
-                yield os.path.join(folder, name)
+    top = Repository.around(root).root
+    names = tuple(part for part in os.path.relpath(os.path.realpath(root), top).split(os.sep) if part != ".")
+    ignores: tuple[_Ignores, ...] = ()
+    for depth in range(len(names)):
+        ignores = _with_ignores(ignores, os.path.join(top, *names[:depth]), depth)
+    stack = [(root, names, ignores)]
+    while stack:
+        folder, names, ignores = stack.pop()
+        try:
+            with os.scandir(folder) as listing:
+                entries = sorted(listing, key=lambda entry: entry.name)
+        except OSError as error:
+            unreadable(folder, error.strerror or str(error))
+            continue
+        ignores = _with_ignores(ignores, folder, len(names))
+        below = []
+        for entry in entries:
+            path = (*names, entry.name)
+            if entry.is_dir(follow_symlinks=False):
+                if entry.name not in SKIPPED and not _excluded(ignores, path, True):
+                    below.append((entry.path, path, ignores))
+            elif _named_as_ours(entry.name) and not _excluded(ignores, path, False):
+                yield entry.path
+        stack += reversed(below)
+
+
+def _named_as_ours(name: str) -> bool:
+    suffix = os.path.splitext(name)[1].lower()
+    return not suffix or suffix in KINDS
 
 
 class _Ignores:
-    """The .gitignore files met on the way down; the nearest that has a say about a path decides."""
+    """The patterns of one .gitignore file, and how many folders below the top it lies."""
 
-    def __init__(self) -> None:
-        self._specs: dict[str, object] = {}
+    __slots__ = ("depth", "patterns")
 
-    def read(self, folder: str) -> None:
-        path = os.path.join(folder, ".gitignore")
-        if not os.path.isfile(path):
-            return
-        try:
-            text = decode(read_bytes(path))
-        except Unreadable:
-            return
-        from pathspec import GitIgnoreSpec
+    def __init__(self, depth: int, patterns: list[Pattern]) -> None:
+        self.depth = depth
+        self.patterns = patterns
 
-        self._specs[folder] = GitIgnoreSpec.from_lines(text.splitlines())
 
-    def matches(self, path: str, is_folder: bool) -> bool:
-        if not self._specs:
-            return False
-        from pathspec import GitIgnoreSpec
+def _with_ignores(ignores: tuple[_Ignores, ...], folder: str, depth: int) -> tuple[_Ignores, ...]:
+    """The .gitignore files that hold below a folder: those that hold for it, and its own."""
+    path = os.path.join(folder, ".gitignore")
+    if not os.path.isfile(path):
+        return ignores
+    from grpo_lint.gitignore import parse
 
-        folder = os.path.dirname(path)
-        while True:
-            spec = self._specs.get(folder)
-            if isinstance(spec, GitIgnoreSpec):
-                below = os.path.relpath(path, folder).replace(os.sep, "/") + ("/" if is_folder else "")
-                include = spec.check_file(below).include
-                if include is not None:
-                    return include
-            parent = os.path.dirname(folder)
-            if parent == folder or not folder:
-                return False
-            folder = parent
+    try:
+        return (*ignores, _Ignores(depth, parse(decode(read_bytes(path, MAX_IGNORE_BYTES)))))
+    except Unreadable:
+        return ignores
+
+
+def _excluded(ignores: tuple[_Ignores, ...], path: tuple[str, ...], is_folder: bool) -> bool:
+    """What the nearest .gitignore that has a say about a path decides. The path starts at the top."""
+    if not ignores:
+        return False
+    from grpo_lint.gitignore import excluded
+
+    for file in reversed(ignores):
+        verdict = excluded(file.patterns, path[file.depth :], is_folder)
+        if verdict is not None:
+            return verdict
+    return False
 
 
 def shown(path: str) -> str:

@@ -82,7 +82,7 @@ class Linter:
         seen = set[str]()
         for path in paths:
             named = not os.path.isdir(path)
-            for name in (path,) if named else walk(path):
+            for name in (path,) if named else walk(path, self._unlisted):
                 real = os.path.realpath(name)
                 if real not in seen:
                     seen.add(real)
@@ -125,6 +125,11 @@ class Linter:
         elif not named:
             return
         self.notices.append(Notice(shown(path), why))
+
+    def _unlisted(self, folder: str, why: str) -> None:
+        """A folder that can't be listed may hold anything."""
+        self.errors = True
+        self.notices.append(Notice(shown(folder), f"can't list this folder: {why}"))
 
     def _failed(self, path: str, error: Exception) -> None:
         """A fault of the linter itself: this file is lost, the others are not."""

@@ -15,7 +15,7 @@ ORDER = [
     {"located", "diagnostics"},
     {"syntax"},
     {"launch", "unified"},
-    {"runconfig", "discover", "settings"},
+    {"runconfig", "gitignore", "discover", "settings"},
     {"frameworks", "versions"},
     {"run"},
     {"rules"},
