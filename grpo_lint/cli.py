@@ -32,24 +32,36 @@ class UsageError(Exception):
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     words = list(sys.argv[1:] if arguments is None else arguments)
-    if words in (["--version"], ["-V"]):
-        from grpo_lint import __version__
-
-        print(f"grpo-lint {__version__}")  # noqa: T201
-        return CLEAN
-    import gc
-
-    gc.disable()  # a linting is short, and cycles are few: collecting costs a tenth of the time
+    if sys.stdout is None or sys.stderr is None:  # closed by whoever started us
+        _open_closed_streams()
     try:
-        return _run(words)
+        if words in (["--version"], ["-V"]):
+            return _version()
+        import gc
+
+        gc.disable()  # a linting is short, and cycles are few: collecting costs a tenth of the time
+        code = _run(words)
+        sys.stdout.flush()
+        return code
     except KeyboardInterrupt:
         return INTERRUPTED
-    except BrokenPipeError:
-        # the reader of our output has gone; nothing more can be said, not even by the interpreter at its exit
-        import os
+    except Exception as error:
+        return _failed(error)
 
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return FAILED
+
+def _open_closed_streams() -> None:
+    import os
+
+    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
+
+
+def _version() -> int:
+    from grpo_lint import __version__
+
+    sys.stdout.write(f"grpo-lint {__version__}\n")
+    sys.stdout.flush()
+    return CLEAN
 
 
 def _run(words: list[str]) -> int:
@@ -58,12 +70,52 @@ def _run(words: list[str]) -> int:
     command = words[0] if words and words[0] in COMMANDS else "check"
     if words and words[0] == command:
         words = words[1:]
-    options = _parser(command).parse_args(words)
     try:
+        options = _parser(command).parse_args(words)
+        _require_working_directory()
         return {"check": _check, "show": _show, "explain": _explain, "rules": _rules}[command](options)
+    except SystemExit as end:  # from argparse, which has said why
+        return CLEAN if end.code == CLEAN else FAILED
     except (SettingsError, UsageError) as error:
-        sys.stderr.write(f"grpo-lint: {error}\n")
+        _say(str(error))
         return FAILED
+
+
+def _require_working_directory() -> None:
+    import os
+
+    try:
+        os.getcwd()
+    except OSError as error:
+        raise UsageError(f"the working directory can't be used: {error.strerror}") from None
+
+
+def _failed(error: Exception) -> int:
+    """Say in a line what went wrong outside of any file; a traceback's exit code would mean findings."""
+    if isinstance(error, OSError):
+        _abandon_output()
+        if not isinstance(error, BrokenPipeError):  # else our reader has gone, and wants to hear no more
+            _say(f"can't write to standard output: {error.strerror}")
+        return FAILED
+    place = error.__traceback__
+    while place is not None and place.tb_next is not None:
+        place = place.tb_next
+    where = f" at {place.tb_frame.f_code.co_filename}:{place.tb_lineno}" if place is not None else ""
+    _say(f"internal error, please report it: {type(error).__name__}: {error}{where}")
+    return FAILED
+
+
+def _abandon_output() -> None:
+    """Let go of standard output, so that the interpreter doesn't try once more at its exit."""
+    import os
+
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _say(message: str) -> None:
+    from grpo_lint.reporters.characters import emit, visible
+
+    emit(f"grpo-lint: {visible(message)}\n", sys.stderr)
 
 
 def _parser(command: str) -> ArgumentParser:
@@ -163,10 +215,14 @@ def _check(options: Namespace) -> int:
 
 def _output(text: str) -> tuple[str, str]:
     from grpo_lint.reporters import FORMATS
+    from grpo_lint.settings import suggestion
 
-    format, _, path = text.partition("=")
+    format, equals, path = text.partition("=")
     if format not in FORMATS:
-        raise UsageError(f"--output {text}: no format is called {format!r}; known are {', '.join(FORMATS)}")
+        known = f"known are {', '.join(FORMATS)}"
+        raise UsageError(f"--output {text}: no format is called {format!r}{suggestion(format, FORMATS, known)}")
+    if equals and not path:
+        raise UsageError(f"--output {text}: name a file after the =, or leave the = out for standard output")
     return format, path
 
 
@@ -228,7 +284,7 @@ def _show(options: Namespace) -> int:
         raise UsageError(f"{error}: there is no such file or directory") from None
     _use_utf8()
     for notice in linter.notices:
-        sys.stderr.write(f"grpo-lint: {notice.path}: {notice.message}\n")
+        _say(f"{notice.path}: {notice.message}")
     changed = options.only == "changed"
     if options.format == "json":
         write_json(runs, sys.stdout, changed)
@@ -239,26 +295,20 @@ def _show(options: Namespace) -> int:
 
 def _explain(options: Namespace) -> int:
     from grpo_lint.rules import RULES
+    from grpo_lint.settings import suggestion
 
     by_name = {name: rule for rule in RULES for name in (rule.id, rule.name)}
     pages = []
     for name in options.rules:
         rule = by_name.get(name) or by_name.get(name.upper())
         if rule is None:
-            raise UsageError(f"no rule is called {name!r}{_suggestion(name, list(by_name))}")
+            raise UsageError(f"no rule is called {name!r}{suggestion(name, by_name, '`grpo-lint rules` lists them')}")
         twin = f" · states the same fault as {rule.twin}" if rule.twin else ""
         head = f"# {rule.id} {rule.name}\n\n{rule.severity} · evidence: {rule.evidence} · since {rule.since}{twin}"
         pages.append(f"{head}\n\n{rule.page}\n")
     _use_utf8()
     sys.stdout.write("\n".join(pages))
     return CLEAN
-
-
-def _suggestion(name: str, names: list[str]) -> str:
-    from difflib import get_close_matches
-
-    close = get_close_matches(name, names, 1) or get_close_matches(name.upper(), names, 1)
-    return f"; did you mean {close[0]}?" if close else "; `grpo-lint rules` lists them"
 
 
 def _rules(options: Namespace) -> int:

@@ -10,7 +10,7 @@ from grpo_lint.frameworks import registry
 from grpo_lint.report import Report, Undecided
 from grpo_lint.rules import RULES
 from grpo_lint.run import Assembler, variants
-from grpo_lint.settings import SettingsError
+from grpo_lint.settings import SettingsError, suggestion
 from grpo_lint.source import SourceFile, Span, Unreadable, decode, read_bytes
 from grpo_lint.unified import Setting
 
@@ -183,7 +183,9 @@ def selected(settings: Settings) -> tuple[Rule, ...]:
     """The rules that the settings ask for. Raises SettingsError for a name that means none."""
     for name in (*settings.select, *settings.ignore):
         if not any(_matches(rule, name) for rule in RULES):
-            raise SettingsError(f"no rule, prefix or topic is called {name!r}; `grpo-lint rules` lists them")
+            known = {each for rule in RULES for each in (rule.id, rule.name, *rule.topics)}
+            hint = suggestion(name, known, "`grpo-lint rules` lists them")
+            raise SettingsError(f"no rule, prefix or topic is called {name!r}{hint}")
     return tuple(
         rule
         for rule in RULES

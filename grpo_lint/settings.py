@@ -4,6 +4,8 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from grpo_lint.diagnostics import Severity
 
 
@@ -33,6 +35,15 @@ class Settings:
         self.fail_on = fail_on
 
 
+def suggestion(name: str, known: Iterable[str], otherwise: str) -> str:
+    """The end of a message about a name that isn't known: the nearest that is, or else where to find them."""
+    from difflib import get_close_matches
+
+    by_lower = {each.lower(): each for each in known}
+    close = get_close_matches(name.lower(), by_lower, 1)
+    return f"; did you mean {by_lower[close[0]]}?" if close else f"; {otherwise}"
+
+
 def parse_targets(texts: list[str], frameworks: tuple[str, ...]) -> dict[str, str]:
     """`verl=0.9.1` arguments as {framework: release}. Raises SettingsError for anything else."""
     targets: dict[str, str] = {}
@@ -41,6 +52,7 @@ def parse_targets(texts: list[str], frameworks: tuple[str, ...]) -> dict[str, st
         if not equals or not version[:1].isdigit():
             raise SettingsError(f"--target {text}: write FRAMEWORK=RELEASE, such as verl=0.9.1")
         if name not in frameworks:
-            raise SettingsError(f"--target {text}: no framework is called {name!r}; known are {', '.join(frameworks)}")
+            hint = suggestion(name, frameworks, f"known are {', '.join(frameworks)}")
+            raise SettingsError(f"--target {text}: no framework is called {name!r}{hint}")
         targets[name] = version
     return targets
