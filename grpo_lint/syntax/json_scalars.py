@@ -16,8 +16,8 @@ _LINE = re.compile(r"[^\r\n]*")
 _END = r"(?=[\r\n,}\]#]|//|/\*|\Z)"
 _HJSON_WORD = re.compile(rf"(null|true|false)[^\S\r\n]*{_END}")
 _HJSON_NUMBER = re.compile(rf"(-?(?:0|[1-9]\d*))(\.\d+)?([eE][-+]?\d+)?[\t ]*{_END}")
-_JSON_WORD = re.compile(r"[^\s,\[\]{}:\"]+|.")
-_JSON_NUMBER = re.compile(r"(-?(?:0|[1-9][0-9]*))(\.[0-9]+)?([eE][-+]?[0-9]+)?\Z")
+_JSON_WORD = r"[^\s,\[\]{}:\"]+|."
+_JSON_NUMBER = r"(-?(?:0|[1-9][0-9]*))(\.[0-9]+)?([eE][-+]?[0-9]+)?"
 _WORDS: dict[str, Any] = {"null": None, "true": True, "false": False}
 _JSON_WORDS = {**_WORDS, "NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
 
@@ -55,12 +55,12 @@ def unquoted(text: str, start: int) -> tuple[Any, int, int]:
 
 def strict_word(text: str, start: int) -> tuple[Any, int, int]:
     """(data, end, where to read on) of a number or word, as Python's json module reads it. Raises BadScalar."""
-    word = _JSON_WORD.match(text, start)
+    word = re.compile(_JSON_WORD, re.DOTALL).match(text, start)
     assert word is not None
     found, end = word.group(), word.end()
     if found in _JSON_WORDS:
         return _JSON_WORDS[found], end, end
-    match = _JSON_NUMBER.match(found)
+    match = re.fullmatch(_JSON_NUMBER, found)
     if match is None:
         raise BadScalar("syntax", f"{shown(found)} is not JSON; a string needs double quotes", found, end)
     if match[2] is None and match[3] is None:

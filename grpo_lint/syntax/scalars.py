@@ -53,23 +53,20 @@ _INT = r"""
   | [-+]?0x[0-9a-fA-F_]+
   | [-+]?[1-9][0-9_]*(?::[0-5]?[0-9])+
 """
-_NUMBER = {
-    "pyyaml": re.compile(rf"(?:(?P<float>{_FLOAT})|(?P<int>{_INT}))\Z", re.VERBOSE),
-    "omegaconf": re.compile(rf"(?:(?P<float>{_FLOAT}{_OMEGACONF_FLOAT})|(?P<int>{_INT}))\Z", re.VERBOSE),
+_SIMPLE = re.compile(r"[-+]?(?:0|[1-9][0-9]*)(\.[0-9]*)?")
+_NUMBER = {  # compiled on first use, which most files need only for one of them
+    "pyyaml": rf"(?P<float>{_FLOAT})|(?P<int>{_INT})",
+    "omegaconf": rf"(?P<float>{_FLOAT}{_OMEGACONF_FLOAT})|(?P<int>{_INT})",
 }
-_DIGITS = re.compile(r"[-+]?[0-9_:]+\Z")
-_TIMESTAMP = re.compile(
-    r"""(?:[0-9]{4}-[0-9]{2}-[0-9]{2}
+_TIMESTAMP = r"""(?:[0-9]{4}-[0-9]{2}-[0-9]{2}
       | [0-9]{4}-[0-9][0-9]?-[0-9][0-9]?(?:[Tt]|[ \t]+)[0-9][0-9]?:[0-9]{2}:[0-9]{2}(?:\.[0-9]*)?
-        (?:[ \t]*(?:Z|[-+](?P<zone>[0-9][0-9]?)(?::[0-9]{2})?))?)\Z""",
-    re.VERBOSE,
-)
+        (?:[ \t]*(?:Z|[-+](?P<zone>[0-9][0-9]?)(?::[0-9]{2})?))?)"""
 
 
 def resolve(text: str, resolver: str) -> Any:
     """A plain scalar's data: None, a bool, an int, a float, or the text itself.
 
-    Raises Unreadable where the consumer fails, ValueError for an unknown resolver.
+    Raises Unreadable where the consumer fails.
     """
     if text in _WORDS:
         return _WORDS[text]
@@ -85,16 +82,19 @@ def resolve(text: str, resolver: str) -> Any:
 
 def _resolve_long(text: str) -> str:
     """What is far too long for any setting stays text, without a search that would take memory by its length."""
-    if _DIGITS.match(text):
+    if re.fullmatch("[-+]?[0-9_:]+", text):
         raise Unreadable(f"a number of {len(text):,} digits; Python reads at most {MAX_DIGITS:,}")
     return text
 
 
 def _resolve_number(text: str, resolver: str) -> Any:
-    match = _NUMBER[resolver].match(text)
+    match = _SIMPLE.fullmatch(text)
+    if match is not None:
+        return int(text) if match[1] is None else float(text)
+    match = re.fullmatch(_NUMBER[resolver], text, re.VERBOSE)
     if match is not None:
         return _to_float(text) if match.lastgroup == "float" else _to_int(text)
-    match = _TIMESTAMP.match(text) if resolver == "pyyaml" else None
+    match = re.fullmatch(_TIMESTAMP, text, re.VERBOSE) if resolver == "pyyaml" else None
     if match is not None:
         _check_timestamp(text, match["zone"])
     return text

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from grpo_lint.located import Unknown, Value
 from grpo_lint.source import SourceFile, Span
 from grpo_lint.syntax import scalars, yaml_text
@@ -89,9 +91,9 @@ class _Composer(Tree):
 
     def _printable(self, text: str) -> str:
         """The text with characters that YAML forbids replaced, each of them a problem."""
-        forbidden = yaml_text.FORBIDDEN
-        if forbidden.search(text) is None:
+        if not yaml_text.has_forbidden(text):
             return text
+        forbidden = re.compile(yaml_text.FORBIDDEN)
         for match in forbidden.finditer(text):
             message = f"character U+{ord(match.group()):04X} is not allowed in YAML"
             self.problem("syntax", message, match.start(), match.end())
@@ -146,9 +148,12 @@ class _Composer(Tree):
 
     def _empty_at(self, start: int) -> int:
         """Where an empty scalar stands: in a block, the parsers disagree on the white space after its `:` or `-`."""
-        if self.frame is None or self.frame.value.style == "flow":
+        frame = self.frame
+        if frame is None or frame.value.style == "flow":
             return start
-        return yaml_text.after_indicators(self.text, self.end, start)
+        if isinstance(frame.value.data, list):
+            return yaml_text.after_indicator(self.text, max(self.end, frame.value.span.start), start, "-")
+        return yaml_text.after_indicator(self.text, self.end, start, ":") if frame.key is not None else start
 
     def _resolve(self, value: Value, implicit: bool) -> Any:
         text = value.data
@@ -257,7 +262,8 @@ class _Composer(Tree):
             self._report(error, context, opened, at)
             return self._resume(min(opened, at))
         code = self.text[slice(*template)]
-        self.problem("template", template_message(code), *template)
+        if not any(problem.kind == "template" and problem.span.end >= template[0] for problem in self.problems[-1:]):
+            self.problem("template", template_message(code), *template)
         return None if yaml_text.is_control(code) else self._resume(min(opened, at))
 
     def _report(self, error: Any, context: str, opened: int, at: int) -> None:

@@ -8,16 +8,30 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-FORBIDDEN = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""Characters that YAML does not allow anywhere."""
+FORBIDDEN = "[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
+"""A pattern for characters that YAML does not allow anywhere; it takes longer to compile than most files to read."""
 
+_CONTROL_CHARACTER = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f]")
 _PROPERTIES = re.compile(r"(?:!<[^>\s]*>|[&!][^\s,\[\]{}]*|#[^\r\n]*|\s+)*")
 _COMMENT = re.compile(r"(?<!\S)#[^\r\n]*")
 _TOP_LEVEL_KEY = re.compile(r"^(?:[A-Za-z_][\w./-]*|\"[^\"\n]*\"|'[^'\n]*')[ \t]*:(?=\s|\Z)", re.MULTILINE)
 _TEMPLATE = re.compile(r"\{\{.*?(?:\}\}|$)|\{%.*?(?:%\}|$)", re.MULTILINE)
-_CONTROL = re.compile(r"\{%|\{\{-?\s*(?:if|else|end|range|with|define|block|template|include)\b")
-_INDICATORS = re.compile(r"(?:(?:\s|#[^\r\n]*)*[-:?])+")
+_CONTROL_CODE = re.compile(r"\{%|\{\{-?\s*(?:if|else|end|range|with|define|block|template|include)\b")
+_BLANK = re.compile(r"(?:\s|#[^\r\n]*)*")
 _TAG_PREFIX = "tag:yaml.org,2002:"
+
+
+def has_forbidden(text: str) -> bool:
+    """Whether FORBIDDEN would match anywhere."""
+    if _CONTROL_CHARACTER.search(text) is not None:
+        return True
+    if text.isascii():
+        return False
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return True
+    return "\ufffe" in text or "\uffff" in text
 
 
 def short_tag(tag: str) -> str:
@@ -64,13 +78,14 @@ def template_near(text: str, at: int) -> tuple[int, int] | None:
 
 def is_control(code: str) -> bool:
     """Whether template code decides on what follows it (`{% if %}`, `{{- range }}`)."""
-    return _CONTROL.match(code) is not None
+    return _CONTROL_CODE.match(code) is not None
 
 
-def after_indicators(text: str, start: int, end: int) -> int:
-    """The offset after the last `:`, `-` or `?` in a range that holds only those, white space and comments."""
-    match = _INDICATORS.match(text, start, end)
-    return match.end() if match is not None else end
+def after_indicator(text: str, start: int, end: int, indicator: str) -> int:
+    """The offset after a `:` or `-` that has only white space and comments before it; `end` if there is none."""
+    match = _BLANK.match(text, start, end)
+    at = match.end() if match is not None else start
+    return at + 1 if text.startswith(indicator, at, end) else end
 
 
 def next_top_level_key(text: str, at: int) -> int | None:
