@@ -52,6 +52,7 @@ def test_mixture_without_replay_or_correction() -> None:
     [
         f"{MAIN}{MEGATRON}{MOE}algorithm.rollout_correction.rollout_is=token",
         f"{MAIN}{MEGATRON}{MOE}algorithm.rollout_correction.bypass_mode=True",
+        f"{MAIN}{MEGATRON}{MOE}actor_rollout_ref.actor.policy_loss.loss_mode=gspo",
         f"{MAIN}{MEGATRON}{MOE}+actor_rollout_ref.actor.tis_imp_ratio_cap=2.0",
         f"{MAIN}{MOE}actor_rollout_ref.rollout.name=vllm",
         f"{MAIN}{MEGATRON}actor_rollout_ref.model.path=Qwen/Qwen3-8B",

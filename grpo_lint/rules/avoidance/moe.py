@@ -70,7 +70,8 @@ def router_replay(run: RunConfig) -> Iterator[Finding]:
     ```
 
     ## When it does not apply
-    Dense models need no replay, and the FSDP engine has none. A replay of the sparse-attention indexer (DSA), which the
+    Dense models need no replay, and the FSDP engine has none. Another policy loss than `vanilla` (gspo compares whole
+    sequences, for this very reason) gets no note. A replay of the sparse-attention indexer (DSA), which the
     source document asks for, exists in no release.
 
     ## Sources
@@ -142,7 +143,8 @@ def _engine_or_model(run: RunConfig) -> Iterator[Finding]:
 
 def _corrected(run: RunConfig) -> bool:
     """Whether the mismatch is handled otherwise, in any spelling that a release of verl had; or can't be known."""
-    if verl.option(run, f"{CORRECTION}.bypass_mode").value is not False:
+    loss = verl.option(run, f"{verl.ACTOR}.policy_loss.loss_mode")
+    if verl.option(run, f"{CORRECTION}.bypass_mode").value is not False or (loss.explicit and loss.value != "vanilla"):
         return True
     return any(
         _CORRECTED.search(key) and (not setting.known or setting.value not in (None, False))
