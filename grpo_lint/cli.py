@@ -6,9 +6,10 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
+    from argparse import ArgumentParser
     from collections.abc import Sequence
 
+    from grpo_lint.diagnostics import Severity
     from grpo_lint.report import Report
     from grpo_lint.settings import Settings
 
@@ -23,6 +24,22 @@ EPILOG = """commands:
   rules              the list of rules
 
 `grpo-lint COMMAND --help` tells more."""
+
+
+class Options:
+    """What the command line asks for, and what holds where it doesn't say; argparse fills it in."""
+
+    paths: Sequence[str] = ()
+    output: list[str] | None = None
+    select: list[str] | None = None
+    ignore: list[str] | None = None
+    fail_on: Severity = "warning"
+    color: str = "auto"
+    version: bool = False
+    target: list[str] | None = None
+    format: str = "table"
+    only: str | None = None
+    rules: Sequence[str] = ()
 
 
 class UsageError(Exception):
@@ -71,7 +88,11 @@ def _run(words: list[str]) -> int:
     if words and words[0] == command:
         words = words[1:]
     try:
-        options = _parser(command).parse_args(words)
+        options = Options()
+        if command == "check" and not any(word.startswith("-") for word in words):
+            options.paths = words  # as a hook calls us; importing argparse would take a tenth of the time
+        else:
+            _parser(command).parse_args(words, options)
         _require_working_directory()
         return {"check": _check, "show": _show, "explain": _explain, "rules": _rules}[command](options)
     except SystemExit as end:  # from argparse, which has said why
@@ -132,7 +153,7 @@ def _parser(command: str) -> ArgumentParser:
         _add_check(parser)
     elif command == "show":
         parser.add_argument("paths", nargs="+", metavar="PATH", help="a launch script or config file, or a directory")
-        parser.add_argument("--format", choices=("table", "json"), default="table", help="default: table")
+        parser.add_argument("--format", choices=("table", "json"), help="default: table")
         parser.add_argument("--only", choices=("changed",), help="leave the frameworks' defaults out")
         _add_target(parser)
     elif command == "explain":
@@ -140,7 +161,7 @@ def _parser(command: str) -> ArgumentParser:
             "rules", nargs="+", metavar="RULE", help="a rule's id or name, such as NOT07 or group-size-1"
         )
     else:
-        parser.add_argument("--format", choices=("table", "json"), default="table", help="default: table")
+        parser.add_argument("--format", choices=("table", "json"), help="default: table")
     return parser
 
 
@@ -161,10 +182,9 @@ def _add_check(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--fail-on",
         choices=("note", "warning", "error"),
-        default="warning",
         help="exit with 1 on findings of this severity or worse (default: warning)",
     )
-    parser.add_argument("--color", choices=("auto", "always", "never"), default="auto", help="default: auto")
+    parser.add_argument("--color", choices=("auto", "always", "never"), help="default: auto")
     parser.add_argument("--version", "-V", action="store_true", help="print the version and exit")
     _add_target(parser)
 
@@ -173,21 +193,20 @@ def _add_target(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--target",
         action="append",
-        default=[],
         metavar="FRAMEWORK=RELEASE",
         help="the release that a framework runs at, such as verl=0.9.1; may be repeated",
     )
 
 
-def _settings(options: Namespace) -> Settings:
+def _settings(options: Options) -> Settings:
     from grpo_lint.run import FRAMEWORKS
     from grpo_lint.settings import Settings, parse_targets
 
     return Settings(
-        parse_targets(options.target, FRAMEWORKS),
-        _names(getattr(options, "select", None)),
-        _names(getattr(options, "ignore", None)),
-        getattr(options, "fail_on", "warning"),
+        parse_targets(options.target or [], FRAMEWORKS),
+        _names(options.select),
+        _names(options.ignore),
+        options.fail_on,
     )
 
 
@@ -195,7 +214,7 @@ def _names(values: list[str] | None) -> tuple[str, ...]:
     return tuple(name.strip() for value in values or () for name in value.split(",") if name.strip())
 
 
-def _check(options: Namespace) -> int:
+def _check(options: Options) -> int:
     from grpo_lint.engine import Linter, MissingPath
 
     if options.version:
@@ -273,7 +292,7 @@ def _width() -> int:
     return max(60, min(columns, 120))
 
 
-def _show(options: Namespace) -> int:
+def _show(options: Options) -> int:
     from grpo_lint.engine import Linter, MissingPath
     from grpo_lint.show import write_json, write_table
 
@@ -293,7 +312,7 @@ def _show(options: Namespace) -> int:
     return FAILED if linter.errors else CLEAN
 
 
-def _explain(options: Namespace) -> int:
+def _explain(options: Options) -> int:
     from grpo_lint.rules import RULES
     from grpo_lint.settings import suggestion
 
@@ -311,7 +330,7 @@ def _explain(options: Namespace) -> int:
     return CLEAN
 
 
-def _rules(options: Namespace) -> int:
+def _rules(options: Options) -> int:
     from grpo_lint.rules import RULES
 
     _use_utf8()
