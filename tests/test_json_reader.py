@@ -345,6 +345,7 @@ def test_real_files_read_as_by_their_consumer(relaxed: bool) -> None:
 
 def test_reading_json_imports_no_yaml() -> None:
     script = """
+import re
 import sys
 from grpo_lint.source import SourceFile
 before = set(sys.modules)
