@@ -233,8 +233,8 @@ def _check(options: Options) -> int:
 
 
 def _output(text: str) -> tuple[str, str]:
+    from grpo_lint.nearest import suggestion
     from grpo_lint.reporters import FORMATS
-    from grpo_lint.settings import suggestion
 
     format, equals, path = text.partition("=")
     if format not in FORMATS:
@@ -313,8 +313,8 @@ def _show(options: Options) -> int:
 
 
 def _explain(options: Options) -> int:
+    from grpo_lint.nearest import suggestion
     from grpo_lint.rules import RULES
-    from grpo_lint.settings import suggestion
 
     by_name = {name: rule for rule in RULES for name in (rule.id, rule.name)}
     pages = []

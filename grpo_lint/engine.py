@@ -7,10 +7,11 @@ import os
 from grpo_lint.diagnostics import Diagnostic, Label, Notice
 from grpo_lint.discover import Repository, kind_of, relevant, shown, walk
 from grpo_lint.frameworks import registry
+from grpo_lint.nearest import suggestion
 from grpo_lint.report import Report, Undecided
 from grpo_lint.rules import RULES
 from grpo_lint.run import Assembler, variants
-from grpo_lint.settings import SettingsError, suggestion
+from grpo_lint.settings import SettingsError
 from grpo_lint.source import SourceFile, Span, Unreadable, decode, read_bytes
 from grpo_lint.unified import Setting
 

@@ -11,7 +11,7 @@ PACKAGE = Path(grpo_lint.__file__).parent
 
 ORDER = [
     # a module may import from its own group and from those above it
-    {"source"},
+    {"source", "nearest"},
     {"located", "diagnostics"},
     {"syntax"},
     {"launch", "unified"},
