@@ -223,10 +223,10 @@ def located(rule: Rule, finding: Finding, anchor: Span, when: tuple[str, ...]) -
     if not isinstance(at, Setting):
         span, key = at, ""
     elif at.origin is None or at.origin.span is None:
-        (span, label), key = _stand_in(at, others, anchor), at.key
+        (span, label), key = _stand_in(at, others, anchor, finding.message), at.key
     else:
         span, key = at.origin.span, at.key
-        related += [Label(place, "the value comes from here") for place in at.origin.via]
+        related += [Label(place, _role(place, span)) for place in at.origin.via]
         related += [Label(origin.span, "overrides this") for origin in at.chain[:-1] if origin.span is not None]
     for other, text in others:
         place = other.span if isinstance(other, Setting) else other
@@ -245,10 +245,19 @@ def located(rule: Rule, finding: Finding, anchor: Span, when: tuple[str, ...]) -
     )
 
 
-def _stand_in(at: Setting, others: list[tuple[Setting | Span, str]], anchor: Span) -> tuple[Span, str]:
-    """The place to mark for a value that stands nowhere, since it is a default: the first other one that does."""
+def _role(place: Span, value: Span) -> str:
+    """What a place on a value's way has to do with it: what set it stands before it, what uses it after."""
+    later = place.file.path == value.file.path and place.start > value.start
+    return "used here" if later else "the value comes from here"
+
+
+def _stand_in(at: Setting, others: list[tuple[Setting | Span, str]], anchor: Span, message: str) -> tuple[Span, str]:
+    """The place to mark for a value that stands nowhere, since it is a default: the first other one that does.
+
+    The default is told beside it, unless the message tells it already.
+    """
     note = at.origin.note if at.origin is not None else ""
-    default = f"{at.key} is {at.value}: {note}" if note else ""
+    default = f"{at.key} is {at.value}: {note}" if note and at.key not in message else ""
     for other, text in others:
         place = other.span if isinstance(other, Setting) else other
         if place is not None:
