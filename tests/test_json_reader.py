@@ -184,7 +184,7 @@ FRAMES = st.sampled_from(
 )
 
 
-@settings(max_examples=4000, deadline=None)
+@settings(max_examples=1500, deadline=None)
 @given(PIECES, FRAMES, st.booleans())
 def test_any_pieces_are_read_as_their_consumer_does(pieces: list[str], frame: str, relaxed: bool) -> None:
     assert_same(frame % "".join(pieces), relaxed)
@@ -197,7 +197,7 @@ DATA = st.recursive(
 )
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(DATA, st.sampled_from([None, 2]), st.booleans())
 def test_what_json_writes_is_read_and_each_place_reads_to_its_value(data: Any, indent: int | None, ascii: bool) -> None:
     text = stdlib_json.dumps(data, indent=indent, ensure_ascii=ascii)
@@ -212,7 +212,7 @@ def test_what_json_writes_is_read_and_each_place_reads_to_its_value(data: Any, i
             assert node.span.text == node.raw
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=800, deadline=None)
 @given(st.text(st.sampled_from("ab1.:-,[]{}#/*\"'\\ \n\t\ré😀\x00\ud800"), max_size=60), st.booleans())
 def test_any_text_is_read_and_every_place_lies_in_it(text: str, relaxed: bool) -> None:
     found = document(text, relaxed)
@@ -286,7 +286,6 @@ HOSTILE = {
     "open comments": "/*" * 1_000_000,
     "words in a key": "{" + "a " * 1_000_000,
     "escapes": '"' + "\\x" * 500_000,
-    "many values": "[" + "[]," * 700_000,
     "long number": "[" + "1" * 2_000_000,
     "keys only": "{" + '"a"\n' * 500_000,
     "closers": "{a: " + "]}" * 500_000,
@@ -307,6 +306,15 @@ def test_hostile_input_is_bounded(name: str, relaxed: bool) -> None:
         found.root.plain()
         assert sum(1 for _ in found.root.leaves()) <= 600_000
     assert time.process_time() - started < 20
+
+
+def test_the_number_of_values_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(json, "MAX_NODES", 100)
+    found = document('{"a": 1, "b": [' + "[]," * 100 + "]}")
+    assert [problem.kind for problem in found.problems] == ["gave-up"]
+    assert found.root is not None
+    assert found.root.data["a"].data == 1
+    assert len(found.root.data["b"].data) == 97
 
 
 def test_depth_is_limited_and_what_lies_above_is_read() -> None:

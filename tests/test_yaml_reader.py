@@ -19,7 +19,7 @@ from omegaconf._utils import get_yaml_loader
 
 from grpo_lint.located import Unknown, Value
 from grpo_lint.source import SourceFile, decode
-from grpo_lint.syntax import scalars, yaml
+from grpo_lint.syntax import scalars, yaml, yaml_tree
 from grpo_lint.syntax.document import MAX_DEPTH, MAX_PROBLEMS, Document
 
 CORPUS = Path(__file__).parent.parent.parent / "shared" / "corpus"
@@ -125,7 +125,7 @@ def test_scalars_that_the_two_consumers_disagree_on() -> None:
         scalars.resolve("2024-02-30", "pyyaml")
 
 
-@settings(max_examples=2000, deadline=None)
+@settings(max_examples=1000, deadline=None)
 @given(st.text("0123456789.-+_:eExXbaofnNIiTZyY ~=<tTrRuUlLsSTfF", max_size=12), st.sampled_from(RESOLVERS))
 def test_any_scalar_means_what_its_consumer_makes_of_it(text: str, resolver: str) -> None:
     assert_same_scalar(text, resolver)
@@ -305,7 +305,6 @@ HOSTILE = {
     "merge bomb": f"a: &a {{{', '.join(f'k{i}: 1' for i in range(1000))}}}\n"
     + "".join(f"b{i}:\n  <<: *a\n" for i in range(3000)),
     "alias depth": "a0: &a0 [x]\n" + "".join(f"a{i + 1}: &a{i + 1} [*a{i}]\n" for i in range(5000)),
-    "many values": "- a\n" * 1_000_000,
     "long number": "a: " + "1" * 2_000_000,
     "sexagesimal": "a: 1" + ":1" * 1_000_000,
     "many faults": "a: [\nb: 1\n" * 100_000,
@@ -333,6 +332,15 @@ def test_hostile_input_is_bounded(name: str) -> None:
     assert time.process_time() - started < 20
 
 
+def test_the_number_of_values_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(yaml_tree, "MAX_NODES", 100)
+    found = document("a: 1\nb:\n" + "- x\n" * 100)
+    assert [problem.kind for problem in found.problems] == ["gave-up"]
+    assert found.root is not None
+    assert found.root.data["a"].data == 1
+    assert len(found.root.data["b"].data) == 95
+
+
 def test_depth_is_limited_and_what_lies_above_is_read() -> None:
     found = document("a: 1\nb: " + "[" * (MAX_DEPTH + 1))
     assert [problem.kind for problem in found.problems] == ["too-deep"]
@@ -357,7 +365,7 @@ LINES = st.lists(
 ).map("\n".join)  # fmt: skip
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=800, deadline=None)
 @given(TEXT | LINES, st.sampled_from(RESOLVERS))
 def test_any_text_is_read_and_every_place_lies_in_it(text: str, resolver: str) -> None:
     for one in documents(text, resolver):
@@ -367,7 +375,7 @@ def test_any_text_is_read_and_every_place_lies_in_it(text: str, resolver: str) -
         assert all(0 <= span.start <= span.end <= len(text) for span in spans)
 
 
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=400, deadline=None)
 @given(LINES)
 def test_both_parsers_give_the_same_values(text: str) -> None:
     found, pure = documents(text), documents(text, pure=True)
@@ -384,7 +392,7 @@ DATA = st.recursive(
 )
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(DATA, st.booleans() | st.none(), st.sampled_from([None, "'", '"', "|", ">"]))
 def test_what_pyyaml_writes_is_read_as_it_reads_it_and_each_place_reads_to_its_value(
     data: Any, flow: bool | None, style: str | None
