@@ -107,9 +107,13 @@ PLAIN = frozenset(("nohup", "time", "exec", "command", "setsid", "stdbuf", "nice
 
 ONE_ARGUMENT = frozenset(("timeout",))
 
+PROGRAMS = frozenset(("trl", "swift", "megatron", "vllm", "sglang"))
+"""Commands that packages of ours install; `python -m` and these names start the same code. (ms-swift 4.6 brings swift
+and megatron, vllm 0.33 vllm, sglang 0.5.23 sglang, trl 1.16 trl.)"""
+
 
 def find(argv: Sequence[Word], env: dict[str, Word] | None = None) -> Launch | None:
-    """The Python program that a command starts, or None when it starts none."""
+    """The Python program, or the installed command of ours, that a command starts; None when it starts neither."""
     env = dict(env or {})
     words, wrappers = list(argv), list[Wrapper]()
     for _ in range(24):  # a command is wrapped a few times at the most
@@ -118,6 +122,8 @@ def find(argv: Sequence[Word], env: dict[str, Word] | None = None) -> Launch | N
         name = words[0].text.rsplit("/", 1)[-1]
         if _is_python(name):
             return _python(argv, words, wrappers, env)
+        if name in PROGRAMS:
+            return Launch(argv, name, words[0], False, words[1:], wrappers, env)
         peeled = _peel(name, words, env)
         if peeled is None:
             return None

@@ -105,7 +105,8 @@ class Assembler:
         from grpo_lint.launch import find
         from grpo_lint.syntax import shell
 
-        script = shell.run(source, self._loader(path), path)
+        inside = os.path.relpath(os.path.realpath(path), self.repository.root).replace(os.sep, "/")
+        script = shell.run(source, self._loader(path), inside)
         reading.problems += script.problems
         for command in script.commands:
             launch = find(command.argv, command.env)
@@ -115,11 +116,11 @@ class Assembler:
                 self._launch(launch, path, reading)
 
     def _loader(self, path: str) -> Callable[[str], SourceFile | None]:
-        """Reads the files that a script sources or prints, by their paths in the script."""
-        folder = os.path.dirname(path)
+        """Reads the files that a script sources or prints, by their paths in the repository or from the script's."""
+        root, folder = self.repository.root, os.path.dirname(path)
 
         def load(name: str) -> SourceFile | None:
-            found = self.repository.find(name, folder)
+            found = self.repository.find(name, root) or self.repository.find(name, folder)
             return self.repository.load(found) if found is not None else None
 
         return load
@@ -193,6 +194,11 @@ class Assembler:
 def unify(run: RunConfig) -> None:
     """Work out the unified config of a run from its options."""
     run.fields = {}
+    for launcher, flags in LAUNCHERS.items():
+        for flag, field in flags.items():
+            setting = run.option(launcher, flag)
+            if setting.explicit and run.framework != verl.NAME:
+                run.fields[field] = setting
     if any(run.options.written(deepspeed.NAME)):
         deepspeed.unify(run)
     if any(run.options.written(accelerate.NAME)):
@@ -200,11 +206,6 @@ def unify(run: RunConfig) -> None:
     reader = registry.named(run.framework)
     if reader is not None and run.framework not in (deepspeed.NAME, accelerate.NAME):
         reader.load().unify(run)
-    for launcher, flags in LAUNCHERS.items():
-        for flag, field in flags.items():
-            setting = run.option(launcher, flag)
-            if setting.explicit and run.framework != verl.NAME:
-                run.fields[field] = setting
 
 
 def variants(run: RunConfig) -> Iterator[RunConfig]:

@@ -58,7 +58,7 @@ def unify(run: RunConfig) -> None:
     for field, key in (("n_gpus", "num_processes"), ("nnodes", "num_machines")):
         setting = options.get(NAME, key)
         if not setting.unset:
-            fields[field] = setting
+            fields.setdefault(field, setting)  # the launcher's own flag rules over the file
     backend = options.get(NAME, "dynamo_config.dynamo_backend")
     if backend.known:
         fields["torch_compile"] = backend.map(lambda word: word is not False and str(word).upper() != "NO")

@@ -16,6 +16,24 @@ _MIXTURES = re.compile(
     """
 )
 
+_DENSE = re.compile(
+    r"""(?ix)
+    (?:Meta-)?Llama-(?:2|3(?:\.\d)?)-\d+B(?:-(?:Instruct|Chat|hf))*
+    | Qwen(?:1\.5|2|2\.5)-(?:Math-|Coder-|VL-)?\d+(?:\.\d+)?B(?:-Instruct|-Chat|-Base)?
+    | Qwen3-(?:VL-|Embedding-)?\d+(?:\.\d+)?B(?:-Base|-Instruct|-Thinking)?(?:-\d{4})?
+    | DeepSeek-R1-Distill-(?:Qwen|Llama)-\d+(?:\.\d+)?B
+    | Mistral-7B(?:-Instruct)?(?:-v\d\.\d)?
+    """
+)
+"""Names of released models, whole, that are known to be dense (their config.json holds no experts)."""
+
+
+def mixture_of_experts(path: str) -> bool | None:
+    """Whether a model is a mixture of experts, as far as its path or hub name tells."""
+    if names_mixture_of_experts(path):
+        return True
+    return False if _DENSE.fullmatch(path.rstrip("/").rsplit("/", 1)[-1]) else None
+
 
 def names_mixture_of_experts(path: str) -> bool:
     """Whether a model's path or hub name says that it is a mixture of experts. False proves nothing."""

@@ -64,6 +64,16 @@ READERS = (
         launches=("verl.", "main_ppo", "actor_rollout_ref.", "algorithm.adv_estimator="),
     ),
     Reader(
+        "slime",
+        "slime",
+        launches=("--advantage-estimator", "--n-samples-per-prompt", "--rollout-num-gpus", "--actor-num-gpus-per-node"),
+    ),
+    Reader(
+        "megatron",
+        "megatron",
+        launches=("--tensor-model-parallel-size", "--micro-batch-size", "--seq-length", "--num-attention-heads"),
+    ),
+    Reader(
         "deepspeed",
         "deepspeed",
         documents="json",

@@ -1,0 +1,94 @@
+"""Megatron-LM: command lines of its training programs, read as megatron/training/arguments.py does.
+
+Read: core_v0.8.0 to core_v0.19.0 and main of 2026-08-22. Its parser takes no abbreviations, and `-` and `_` differ.
+"""
+
+from __future__ import annotations
+
+from grpo_lint.frameworks import flags
+from grpo_lint.frameworks.shape import copy, experts, given, precision, quotient
+from grpo_lint.unified import UNSET, Origin, Setting, derived
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from grpo_lint.discover import Repository
+    from grpo_lint.launch import Launch
+    from grpo_lint.located import Problem
+    from grpo_lint.runconfig import RunConfig
+
+NAME = "megatron"
+
+DIALECT = flags.Dialect(NAME, (("megatron", ""),))
+PACKAGES = {"megatron": "megatron-core"}
+
+TELLING = frozenset(
+    (
+        "--tensor-model-parallel-size", "--pipeline-model-parallel-size", "--context-parallel-size", "--num-layers",
+        "--hidden-size", "--num-attention-heads", "--micro-batch-size", "--global-batch-size", "--seq-length",
+        "--max-position-embeddings", "--use-distributed-optimizer", "--transformer-impl", "--use-mcore-models",
+        "--tokenizer-type", "--train-iters", "--train-samples", "--lr-decay-style", "--perform-rl-step",
+    )
+)  # fmt: skip
+"""Options that tell Megatron's programs from others, four of them at least; forks keep the names."""
+
+TRAINERS = {"pretrain": "pretrain", "posttrain": "sft", "finetune": "sft", "sft": "sft", "train_rl": "grpo"}
+"""What a program's name starts with, and what it trains."""
+
+
+def recognises(launch: Launch) -> bool:
+    """Whether a launch runs a program with Megatron's arguments."""
+    if launch.is_module or not launch.program.endswith(".py"):
+        return False
+    return len(TELLING.intersection(word.text.partition("=")[0] for word in launch.args)) >= 4
+
+
+def read(launch: Launch, path: str, run: RunConfig, repository: Repository) -> list[Problem]:
+    """Read a launch's arguments into `run`, over Megatron's defaults."""
+    name = launch.program.rsplit("/", 1)[-1]
+    run.engine = next((what for start, what in TRAINERS.items() if name.startswith(start)), "")
+    arguments = flags.parse(launch.args, DIALECT)
+    flags.put(arguments, run, DIALECT)
+    flags.use_defaults(run, DIALECT, PACKAGES)
+    if arguments.last("--yaml-cfg") is not None:  # its file takes the place of the whole line
+        run.complete = False
+    return []
+
+
+def unify(run: RunConfig) -> None:
+    """Fill the unified fields from Megatron's options."""
+    fields = run.fields
+    unify_trainer(run)
+    if given(run, "--perform-rl-step").value is True:
+        fields["algorithm"] = derived("grpo", given(run, "--perform-rl-step"), note="Megatron RL trains by GRPO")
+        fields["group_size"] = run.option(NAME, "--grpo-group-size")
+        fields["use_critic"] = derived(False, given(run, "--perform-rl-step"), note="GRPO has no critic")
+    elif run.engine:
+        origin = Origin("derived", run.anchor, (), "what the program trains, by its name", "", run.engine)
+        fields["algorithm"] = Setting("known", run.engine, (origin,))
+    copy(run, {"model_path": "--load"})
+    fields["dp_size"] = data_parallel_size(run, fields.get("n_gpus", UNSET), fields.get("nnodes", UNSET))
+
+
+def unify_trainer(run: RunConfig) -> None:
+    """The fields that Megatron's own options decide, also under the names of a framework that passes them on."""
+    fields, framework = run.fields, run.framework
+    fields["optimizer"] = run.option(framework, "--optimizer")
+    fields["gradient_clipping"] = run.option(framework, "--clip-grad")
+    fields["tp"] = run.option(framework, "--tensor-model-parallel-size")
+    fields["pp"] = run.option(framework, "--pipeline-model-parallel-size")
+    copy(run, {"overlap_comm": "--overlap-grad-reduce", "gating_dtype": "--moe-router-dtype"})
+    precision(run, given(run, "--bf16"), given(run, "--fp16"))
+    for flag, mode in (("--use-megatron-fsdp", "megatron_fsdp"), ("--use-torch-fsdp2", "fsdp2")):
+        if given(run, flag).value is True:
+            fields["fsdp_mode"] = derived(mode, given(run, flag))
+    offload = given(run, "--optimizer-cpu-offload")
+    if offload.value is True:
+        fields["offload_optimizer"] = offload.map(lambda _: "cpu")
+    experts(run, UNSET, given(run, "--num-experts"))
+
+
+def data_parallel_size(run: RunConfig, gpus: Setting, nodes: Setting) -> Setting:
+    """World size over tensor, pipeline and context parallelism."""
+    names = ("tensor-model", "pipeline-model", "context")
+    sizes = [run.option(run.framework, f"--{name}-parallel-size") for name in names]
+    return quotient((gpus, nodes), sizes, "GPUs x nodes / model-parallel size")
