@@ -1,7 +1,5 @@
 """`python -m grpo_lint`."""
 
-import sys
+from grpo_lint.cli import run
 
-from grpo_lint.cli import main
-
-sys.exit(main())
+run()
