@@ -1,0 +1,176 @@
+"""Several states at once: forking on tests that aren't decided, joining what has become equal again."""
+
+from __future__ import annotations
+
+from grpo_lint.source import Span
+from grpo_lint.syntax.shell.script import Choice, Condition
+from grpo_lint.syntax.shell.values import Text, Variable, World, unknown
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    When: TypeAlias = tuple[Condition, ...]
+
+MAX_WORLDS = 16
+
+
+class Verdict:
+    """What an undecided test is about: the texts for both outcomes, and a key under which its outcome is remembered.
+
+    `presumed`: a program's exit status, which is taken for success where nothing else is known.
+    """
+
+    __slots__ = ("caller", "key", "no", "presumed", "span", "yes")
+
+    def __init__(self, yes: str, no: str, span: Span, key: object = None, presumed: bool = False) -> None:
+        self.yes = yes
+        self.no = no
+        self.span = span
+        self.key = key
+        self.presumed = presumed
+        self.caller = False
+        """It rests on the arguments that the script's caller gives."""
+
+    def negated(self) -> Verdict:
+        other = Verdict(self.no, self.yes, self.span, None if self.key is None else ("not", self.key), self.presumed)
+        other.caller = self.caller
+        return other
+
+
+def remembered(world: World, key: object) -> bool | None:
+    """The outcome that this world already rests on for a test."""
+    if key is None:
+        return None
+    for condition in world.when:
+        if condition.key == key:
+            return True
+        if condition.key == ("not", key) or key == ("not", condition.key):
+            return False
+    return None
+
+
+def fork(world: World, verdict: Verdict) -> tuple[World, World]:
+    """The world where the test holds, and the one where it doesn't."""
+    choice = Choice(2)
+    other = world.fork()
+    world.when = (*world.when, Condition(verdict.yes, verdict.span, choice, 0, verdict.key))
+    opposite = None if verdict.key is None else ("not", verdict.key)
+    other.when = (*other.when, Condition(verdict.no, verdict.span, choice, 1, opposite))
+    world.status, other.status = 0, 1
+    world.verdict = other.verdict = None
+    return world, other
+
+
+def merge(worlds: list[World]) -> list[World]:
+    """The worlds with equal ones joined, and few enough of them to go on."""
+    if len(worlds) < 2:
+        return worlds
+    kept: list[tuple[World, list[When]]] = []
+    for world in worlds:
+        for other, whens in kept:
+            if other.alike(world):
+                whens.append(world.when)
+                if other.status != world.status:
+                    other.status, other.verdict = _status(other, world)
+                break
+        else:
+            kept.append((world, [world.when]))
+    done = []
+    for world, whens in kept:
+        if len(whens) > 1:
+            simplified = simplify(whens)
+            world.when = simplified[0] if len(simplified) == 1 else common(simplified)
+        done.append(world)
+    while len(done) > MAX_WORLDS:
+        done = _halve(done)
+    return done
+
+
+def _status(one: World, other: World) -> tuple[int | None, object]:
+    verdict = one.verdict or other.verdict
+    return None, verdict
+
+
+def simplify(whens: list[When]) -> list[When]:
+    """Fewer lists of conditions that together say the same: a choice of which every branch is there drops out."""
+    done = list(dict.fromkeys(whens))
+    changed = True
+    while changed and len(done) > 1:
+        changed = False
+        for condition in [condition for when in done for condition in when]:
+            holders = [when for when in done if any(other.choice is condition.choice for other in when)]
+            rests: dict[When, set[int]] = {}
+            for when in holders:
+                rest = tuple(other for other in when if other.choice is not condition.choice)
+                branch = next(other.branch for other in when if other.choice is condition.choice)
+                rests.setdefault(rest, set()).add(branch)
+            full = [rest for rest, branches in rests.items() if len(branches) == condition.choice.branches]
+            if full:
+                drop = {
+                    when
+                    for when in holders
+                    if tuple(other for other in when if other.choice is not condition.choice) in full
+                }
+                done = list(dict.fromkeys([when for when in done if when not in drop] + full))
+                changed = True
+                break
+    least = [when for when in done if not any(other != when and set(other) < set(when) for other in done)]
+    return least or done
+
+
+def common(whens: list[When]) -> When:
+    """The conditions that all the lists have."""
+    return tuple(condition for condition in whens[0] if all(condition in when for when in whens[1:]))
+
+
+def summary(whens: list[When]) -> When:
+    """One list of conditions for a command that several worlds give."""
+    simplified = simplify(whens)
+    if len(simplified) == 1:
+        return simplified[0]
+    shared = common(simplified)
+    rests = [[condition for condition in when if condition not in shared] for when in simplified]
+    texts = [" and ".join(condition.text for condition in rest) for rest in rests]
+    return (*shared, Condition(" or ".join(f"({text})" for text in texts[:4]), rests[0][0].span, Choice(2), 0))
+
+
+def _halve(worlds: list[World]) -> list[World]:
+    """Joins the worlds that differ only in the last condition that any of them rests on."""
+    groups: dict[object, list[World]] = {}
+    for world in worlds:
+        groups.setdefault((world.flow, world.when[:-1]), []).append(world)
+    if len(groups) == len(worlds):  # nothing pairs up that way: take the first with the second and so on
+        flows: dict[object, list[World]] = {}
+        for world in worlds:
+            flows.setdefault(world.flow, []).append(world)
+        groups = {(flow, n): group[n : n + 2] for flow, group in flows.items() for n in range(0, len(group), 2)}
+        if len(groups) == len(worlds):
+            return worlds[:MAX_WORLDS]
+    return [join(group) for group in groups.values()]
+
+
+def join(worlds: list[World]) -> World:
+    """One world for several: what differs between them becomes unknown."""
+    first = worlds[0]
+    if len(worlds) == 1:
+        return first
+    names = dict.fromkeys(name for world in worlds for name in world.vars)
+    for name in names:
+        found = [world.vars.get(name) for world in worlds]
+        known = next(variable for variable in found if variable is not None)
+        if not all(variable is not None and variable == known for variable in found):
+            reason = f"{name} has one of several values here"
+            first.vars[name] = variable = Variable(known.span, Text((unknown(reason, known.span),)))
+            variable.exported = any(variable is not None and variable.exported for variable in found)
+    first.env = None
+    if any(world.cwd.text != first.cwd.text for world in worlds):
+        span = first.cwd.parts[0].span if first.cwd.parts else worlds[1].cwd.parts[0].span
+        first.cwd = Text((unknown("the working directory is one of several", span),))
+    if first.out is not None and any(world.output() != first.output() for world in worlds):
+        first.out = [unknown("its output is one of several", next(p.span for world in worlds for p in world.out or ()))]
+    first.when = common([world.when for world in worlds])
+    if any(world.status != first.status for world in worlds):
+        first.verdict = next((world.verdict for world in worlds if world.verdict is not None), None)
+        first.status = None
+    return first
