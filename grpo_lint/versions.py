@@ -23,10 +23,11 @@ PACKAGES = ("verl", "deepspeed", "accelerate", "torch", "vllm", "sglang", "trans
 
 _RELEASE = r"v?(\d+(?:\.\d+)+(?:\.?(?:post|dev|rc|a|b)\d+)*)"
 _NAME = "|".join(PACKAGES)
-_LOCKED = re.compile(rf"""(?m)^name\s*=\s*"({_NAME})"\s*\nversion\s*=\s*"{_RELEASE}""")
-_PINNED = re.compile(rf"""(?mx)(?:^|[\s"'=])-?\s*({_NAME})(?:\[[\w,-]*\])?\s*==\s*{_RELEASE}""")
-_IMAGE = re.compile(r"""(?m)^\s*(?:FROM\s+(?:--\S+\s+)?|image:\s*)["']?(\S+)""")
-_IN_IMAGE = re.compile(rf"(?:^|[/:-])(py(?=torch:)|)(torch|vllm|sglang|transformers)(?:-openai(?:-rocm)?)?:?{_RELEASE}")
+# Compiled when a file is there to be searched: most folders have none.
+_LOCKED = rf"""(?m)^name\s*=\s*"({_NAME})"\s*\nversion\s*=\s*"{_RELEASE}"""
+_PINNED = rf"""(?mx)(?:^|[\s"'=])-?\s*({_NAME})(?:\[[\w,-]*\])?\s*==\s*{_RELEASE}"""
+_IMAGE = r"""(?m)^\s*(?:FROM\s+(?:--\S+\s+)?|image:\s*)["']?(\S+)"""
+_IN_IMAGE = rf"(?:^|[/:-])(py(?=torch:)|)(torch|vllm|sglang|transformers)(?:-openai(?:-rocm)?)?:?{_RELEASE}"
 """Parts of an image's name: `vllm/vllm-openai:v0.10.2`, `pytorch/pytorch:2.8.0-cuda12.8`, `...-torch2.8.0-...`. The
 release of verl isn't taken from its images: they are environments to install it into."""
 
@@ -114,10 +115,10 @@ def _agreed(sources: list[SourceFile], rank: int) -> dict[str, Version]:
 def _found(source: SourceFile, rank: int) -> Iterator[tuple[str, Span]]:
     """(package, place of its release) of each pin in a file."""
     if rank == IMAGE:
-        for image in _IMAGE.finditer(source.text):
-            for match in _IN_IMAGE.finditer(source.text, image.start(1), image.end(1)):
+        for image in re.finditer(_IMAGE, source.text):
+            for match in re.compile(_IN_IMAGE).finditer(source.text, image.start(1), image.end(1)):
                 yield match[2], source.span(match.start(3), match.end(3))
-    for match in (_LOCKED if rank == LOCK else _PINNED).finditer(source.text):
+    for match in re.finditer(_LOCKED if rank == LOCK else _PINNED, source.text):
         span = source.span(match.start(2), match.end(2))
         if not source.line(span.line).lstrip().startswith("#"):
             yield match[1], span

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 RECORD = f"{verl.ROLLOUT}.enable_rollout_routing_replay"
 ROUTER_DTYPE = f"{verl.MEGATRON}.override_transformer_config.moe_router_dtype"
 CORRECTION = "algorithm.rollout_correction"
-_CORRECTED = re.compile(r"\.(?:rollout_is|rollout_rs)\w*$|\.tis_imp_ratio_cap$")
-_QWEN3_MOE = re.compile(r"(?i)(?:^|/)qwen3-(?:30B-A3B|235B-A22B)(?:$|[-_/])")
+_CORRECTED = r"\.(?:rollout_is|rollout_rs)\w*$|\.tis_imp_ratio_cap$"
+_QWEN3_MOE = r"(?i)(?:^|/)qwen3-(?:30B-A3B|235B-A22B)(?:$|[-_/])"
 """128 experts, and no bridge of verl's sets their router's type. Other models' bridges do, or weren't read."""
 
 
@@ -147,7 +147,7 @@ def _corrected(run: RunConfig) -> bool:
     if verl.option(run, f"{CORRECTION}.bypass_mode").value is not False or (loss.explicit and loss.value != "vanilla"):
         return True
     return any(
-        _CORRECTED.search(key) and (not setting.known or setting.value not in (None, False))
+        re.search(_CORRECTED, key) and (not setting.known or setting.value not in (None, False))
         for _, key, setting in run.options.written(verl.NAME)
     )
 
@@ -209,7 +209,7 @@ def router_dtype(run: RunConfig) -> Iterator[Finding]:
     gate, path, dtype = run.gating_dtype, run.model_path, run.model_dtype
     if not is_verl(run) or not launched(run) or not megatron(run) or gate.value is not None:
         return
-    if not path.known or not _QWEN3_MOE.search(str(path.value)) or dtype.value not in ("bf16", "fp16"):
+    if not path.known or not re.search(_QWEN3_MOE, str(path.value)) or dtype.value not in ("bf16", "fp16"):
         return
     yield Finding(
         f"{path.value} routes its 128 experts in {dtype.value}: nothing sets moe_router_dtype, and Megatron then uses"

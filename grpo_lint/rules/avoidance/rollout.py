@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 BACKEND = f"{verl.ROLLOUT}.checkpoint_engine.backend"
 SEPARATE = ("fully_async", "one_step_off")
-_VISION = re.compile(r"(?i)(?:^|[-_./\d])VL(?:[-_./]|$)|InternVL|MiniCPM-V\b|Omni\b")
+_VISION = r"(?i)(?:^|[-_./\d])VL(?:[-_./]|$)|InternVL|MiniCPM-V\b|Omni\b"
 
 
 @rule("DO03", "bypass-mode", severity=ERROR, evidence="contested", needs=("bypass_mode",), topics=("rollout", "moe"))
@@ -287,7 +287,7 @@ def stale_encoder_cache(run: RunConfig) -> Iterator[Finding]:
     path, frozen = run.model_path, verl.option(run, f"{verl.ACTOR}.freeze_vision_tower")
     if not fsdp(run) or not path.explicit or run.rollout_engine.value != "vllm" or not _unreset(run):
         return
-    if not _VISION.search(str(path.value)) or frozen.value is True or not frozen.decided or run.lora_rank.value:
+    if not re.search(_VISION, str(path.value)) or frozen.value is True or not frozen.decided or run.lora_rank.value:
         return
     yield Finding(
         f"{path.value} is trained with its vision tower, and this verl does not reset vLLM's encoder cache: after an"

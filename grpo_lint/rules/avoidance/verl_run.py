@@ -11,15 +11,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from grpo_lint.runconfig import RunConfig
 
-_TRAINER = re.compile(
-    r"(?:^|[./])verl[./](?:trainer[./]main_ppo|experimental[./](?:fully_async_policy|one_step_off_policy)[./])"
-)
-_OWN_GROUP_SIZE = re.compile(
-    r"""(?x)
+# Compiled when they are first needed, as the expressions of all rules are: most runs need few of them.
+_TRAINER = r"(?:^|[./])verl[./](?:trainer[./]main_ppo|experimental[./](?:fully_async_policy|one_step_off_policy)[./])"
+_OWN_GROUP_SIZE = r"""(?x)
     (?:^|\.) (?: n_agent | n_rollouts? | n_(?:resp|sample|generation)\w* | group_size | rollout_(?:n|num)
              | num_(?:resp|sample|generation|rollout|return)\w* | (?:samples|responses|generations|rollouts)_per_\w+ ) $
     """
-)
 _FSDP = ("fsdp", "fsdp2", "fsdp_turbo")
 
 
@@ -29,7 +26,7 @@ def is_verl(run: RunConfig) -> bool:
 
 def own_trainer(run: RunConfig) -> bool:
     """Whether one of verl's own trainers is started: a recipe's or a fork's may mean something else by a key."""
-    return is_verl(run) and any(_TRAINER.search(word.text) for word in run.command)
+    return is_verl(run) and any(re.search(_TRAINER, word.text) for word in run.command)
 
 
 def launched(run: RunConfig) -> bool:
@@ -58,7 +55,7 @@ def own_group_size(run: RunConfig) -> bool:
     """Whether a key that verl's tree lacks looks like a fork's own group size (`rollout.n_agent`, TinyZero)."""
     mirror = f"{verl.ACTOR}.rollout_n"
     return any(
-        _OWN_GROUP_SIZE.search(key) and "val" not in key and ".qat." not in key and key != mirror
+        re.search(_OWN_GROUP_SIZE, key) and "val" not in key and ".qat." not in key and key != mirror
         for _, key, _ in run.options.written(verl.NAME)
     )
 
