@@ -81,7 +81,9 @@ class Evidence:
     def _read(self, folder: str) -> dict[str, Version]:
         pins: dict[str, Version] = {}
         for name, relative in _OWN_PACKAGE.items():
-            source = self.repository.load(os.path.join(folder, relative))
+            path = os.path.join(folder, relative)
+            # most folders have none, and to resolve a path costs as many calls as it has folders
+            source = self.repository.load(path) if os.path.isfile(path) else None
             if source is not None and (match := re.match(_RELEASE, source.text)):
                 pins[name] = Version(match[1], source.path, source.span(match.start(1), match.end(1)))
         ranked: dict[int, list[SourceFile]] = {}
