@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from grpo_lint.frameworks import accelerate, deepspeed, registry, verl
+from grpo_lint.frameworks.documents import document_at, paths_of
 from grpo_lint.runconfig import Options, RunConfig, Version
 from grpo_lint.unified import Origin, Setting, unknown
 from grpo_lint.versions import Evidence
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from grpo_lint.discover import Kind, Repository
+    from grpo_lint.frameworks.registry import Reader
     from grpo_lint.launch import Flag, Launch
     from grpo_lint.located import Problem, Value, Word
     from grpo_lint.source import SourceFile, Span
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
 
 FRAMEWORKS = (verl.NAME, deepspeed.NAME, accelerate.NAME, "torch", "vllm", "sglang", "transformers", "trl")
 """The packages whose release can be told with `--target`."""
+
+DEEPSPEED_FLAGS = ("--deepspeed", "--deepspeed_config", "--ds_config")
+"""The arguments by which programs take a DeepSpeed JSON."""
 
 LAUNCHERS = {
     # launcher: {its flag: unified field}
@@ -67,37 +72,40 @@ class Assembler:
         readers = list(registry.for_document(kind, source.text))
         if not readers:
             return
-        for document in _documents(source, kind, readers[0].yaml):
+        for at, document in enumerate(_documents(source, kind, readers[0].yaml)):
             root = document.root
             reader = root and next((r for r in readers if r.load().recognises_document(root)), None)
             if root is None or not reader:
                 continue
+            if kind == "yaml" and reader.yaml != readers[0].yaml:
+                document = _documents(source, kind, reader.yaml)[at]
+                root = document.root or root
             reading.problems += document.problems
             run = self._new(reader.name, root)
             reading.problems += reader.load().read_document(root, path, run, self.repository)
             if reader.name == accelerate.NAME:
-                self._deepspeed_file(accelerate.deepspeed_file(run.options), os.path.dirname(path), run)
+                self._deepspeed_named(run, os.path.dirname(path))
             self._finish(run, reading)
 
-    def _deepspeed_file(self, named: Setting, folder: str, run: RunConfig) -> None:
-        """Read the DeepSpeed JSON that a setting names into the run; note when it can't be had."""
-        if named.unset:
-            return
-        root = self._named_json(str(named.value), folder) if named.known else None
-        if root is None or not deepspeed.recognises_document(root):
-            run.complete = False
-            return
-        deepspeed.read_into(root, run.options)
+    def _deepspeed_named(self, run: RunConfig, folder: str) -> None:
+        """Read the DeepSpeed JSON that accelerate's settings name into the run."""
+        named = accelerate.deepspeed_file(run.options)
+        if not named.unset:
+            self._deepspeed_file((str(named.value),) if named.known else (), folder, run)
 
-    def _named_json(self, name: str, folder: str) -> Value | None:
-        """The root of a JSON file that a run names by its path."""
-        path = self.repository.find(name, folder)
-        source = self.repository.load(path) if path is not None else None
-        if source is None:
-            return None
-        from grpo_lint.syntax import json
+    def _deepspeed_file(self, names: tuple[str, ...], folder: str, run: RunConfig) -> None:
+        """Read a DeepSpeed JSON by its path, of which several may be tried; note when it can't be had.
 
-        return json.read(source).root
+        A name without a suffix is no path, but a config that the framework brings.
+        """
+        if names and not os.path.splitext(names[0])[1]:
+            return
+        for name in names:
+            root = document_at(name, folder, self.repository, "pyyaml")
+            if root is not None and deepspeed.recognises_document(root):
+                deepspeed.read_into(root, run.options)
+                return
+        run.complete = False
 
     # -- launches
 
@@ -127,45 +135,71 @@ class Assembler:
 
     def _launch(self, launch: Launch, path: str, reading: Reading) -> None:
         """A launch goes to the first framework that recognises it; then what else it names is read."""
-        run = self._started(launch)
-        for reader in registry.for_launch([launch.program, *(word.text for word in launch.args)]):
-            if reader.load().recognises(launch):
-                run.framework = reader.name
-                reading.problems += reader.load().read(launch, path, run, self.repository)
-                break
-        if run.framework != verl.NAME:
-            self._companions(launch, os.path.dirname(path), run)
+        run, folder = self._started(launch), os.path.dirname(path)
+        reader = self._reader_of(launch, folder)
+        if reader is not None:
+            run.framework = reader.name
+            reading.problems += reader.load().read(launch, path, run, self.repository)
+        if reader is None or reader.companions:
+            self._companions(launch, folder, run)
         if run.framework:
             self._finish(run, reading)
+
+    def _reader_of(self, launch: Launch, folder: str) -> Reader | None:
+        """The first framework that recognises a launch, by its words or else by the file that they name."""
+        candidates = [(r, r.load()) for r in registry.for_launch([launch.program, *(w.text for w in launch.args)])]
+        for reader, module in candidates:
+            if hasattr(module, "recognises") and module.recognises(launch):
+                return reader
+        for reader, module in candidates:
+            if hasattr(module, "names_own_config") and module.names_own_config(launch, folder, self.repository):
+                return reader
+        return None
 
     def _companions(self, launch: Launch, folder: str, run: RunConfig) -> None:
         """The configs that a Hugging Face program and its launcher name: DeepSpeed's JSON, accelerate's YAML."""
         from grpo_lint.launch import arguments
 
         given = arguments(launch.args)
-        self._deepspeed_file(_flag(given, ("--deepspeed", "--deepspeed_config", "--ds_config")), folder, run)
+        flag = next((given[name] for name in DEEPSPEED_FLAGS if name in given), None)
+        named = run.option(run.framework, "--deepspeed")
+        if flag is not None and flag.value is not None:
+            self._deepspeed_file(paths_of(flag.value), folder, run)
+        elif named.known and isinstance(named.value, str):
+            self._deepspeed_file((named.value,), folder, run)
         for wrapper in launch.wrappers:
             if wrapper.name == accelerate.NAME:
-                self._accelerate_launch({flag.name: flag for flag in wrapper.flags}, folder, run)
+                words = [
+                    flag.value for flag in wrapper.flags if flag.name == "--config_file" and flag.value is not None
+                ]
+                self._accelerate_file(words, folder, run)
         if any(run.options.written(deepspeed.NAME)):
+            own = run.framework != ""
             run.framework = run.framework or deepspeed.NAME
-            deepspeed.fill_auto(run.options, given)
+            framework = run.framework
 
-    def _accelerate_launch(self, flags: dict[str, Flag], folder: str, run: RunConfig) -> None:
+            def argument(name: str) -> Setting:
+                flag = given.get(name)
+                return run.option(framework, name) if own else _flag_setting(flag, name)
+
+            deepspeed.fill_auto(run.options, argument)
+
+    def _accelerate_file(self, words: list[Word], folder: str, run: RunConfig) -> None:
         """`accelerate launch --config_file x.yaml`: the file's settings, those of DeepSpeed's JSON included."""
-        named = _flag(flags, ("--config_file",))
-        path = self.repository.find(str(named.value), folder) if named.known else None
-        source = self.repository.load(path) if path is not None else None
-        if source is None or path is None:
-            return
         from grpo_lint.syntax import yaml
 
-        root = next((document.root for document in yaml.read(source, "pyyaml")), None)
-        if root is not None and accelerate.recognises_document(root):
-            run.framework = run.framework or accelerate.NAME
-            accelerate.read_into(root, run.options)
-            if not any(run.options.written(deepspeed.NAME)):
-                self._deepspeed_file(accelerate.deepspeed_file(run.options), os.path.dirname(path), run)
+        for name in (name for word in words for name in paths_of(word)):
+            path = self.repository.find(name, folder) or self.repository.find(name, self.repository.root)
+            source = self.repository.load(path) if path is not None else None
+            if source is None or path is None:
+                continue
+            root = next((document.root for document in yaml.read(source, "pyyaml")), None)
+            if root is not None and accelerate.recognises_document(root):
+                run.framework = run.framework or accelerate.NAME
+                accelerate.read_into(root, run.options)
+                if not any(run.options.written(deepspeed.NAME)):
+                    self._deepspeed_named(run, os.path.dirname(path))
+                return
 
     # -- both
 
@@ -233,13 +267,8 @@ def _documents(source: SourceFile, kind: Kind, consumer: str) -> list[Document]:
     return yaml.read(source, consumer)
 
 
-def _flag(flags: dict[str, Flag], names: tuple[str, ...]) -> Setting:
-    """The first of some flags that is given and has a value."""
-    for name in names:
-        flag = flags.get(name)
-        if flag is not None and flag.value is not None:
-            return deepspeed.flag_setting(flag, name)
-    return Setting("unset")
+def _flag_setting(flag: Flag | None, name: str) -> Setting:
+    return deepspeed.flag_setting(flag, name) if flag is not None else Setting("unset")
 
 
 def word_setting(word: Word, key: str) -> Setting:

@@ -8,6 +8,8 @@ from grpo_lint.unified import UNSET, Origin, Setting, derived, undecided, unknow
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from grpo_lint.discover import Repository
     from grpo_lint.launch import Flag
     from grpo_lint.located import Problem
@@ -91,12 +93,12 @@ FILLED_BY_TRAINER = {
 """Read in transformers 5.24.0 (integrations/deepspeed.py): the arguments that replace "auto"."""
 
 
-def fill_auto(options: Options, arguments: dict[str, Flag]) -> None:
-    """Replace "auto" by the trainer's argument where the command line has it."""
+def fill_auto(options: Options, argument: Callable[[str], Setting]) -> None:
+    """Replace "auto" by the trainer's argument where the run gives it."""
     for key, name in FILLED_BY_TRAINER.items():
-        setting, flag = options.get(NAME, key), arguments.get(name)
-        if setting.value == AUTO and flag is not None:
-            options.put(NAME, key, flag_setting(flag, key))
+        setting, filled = options.get(NAME, key), argument(name)
+        if setting.value == AUTO and filled.explicit:
+            options.put(NAME, key, filled)
 
 
 def flag_setting(flag: Flag, key: str) -> Setting:

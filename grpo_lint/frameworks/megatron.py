@@ -31,21 +31,25 @@ TELLING = frozenset(
 )  # fmt: skip
 """Options that tell Megatron's programs from others, four of them at least; forks keep the names."""
 
-TRAINERS = {"pretrain": "pretrain", "posttrain": "sft", "finetune": "sft", "sft": "sft", "train_rl": "grpo"}
-"""What a program's name starts with, and what it trains."""
+TRAINERS = {"pretrain": "pretrain", "posttrain": "sft", "finetune": "sft", "sft": "sft", "train": ""}
+"""What a program's name has in it, and what it then trains; a converter of checkpoints, for one, trains nothing."""
 
 
 def recognises(launch: Launch) -> bool:
-    """Whether a launch runs a program with Megatron's arguments."""
-    if launch.is_module or not launch.program.endswith(".py"):
+    """Whether a launch runs a training program with Megatron's arguments."""
+    if launch.is_module or not launch.program.endswith(".py") or _trainer(launch) is None:
         return False
     return len(TELLING.intersection(word.text.partition("=")[0] for word in launch.args)) >= 4
 
 
+def _trainer(launch: Launch) -> str | None:
+    name = launch.program.rsplit("/", 1)[-1]
+    return next((what for part, what in TRAINERS.items() if part in name), None)
+
+
 def read(launch: Launch, path: str, run: RunConfig, repository: Repository) -> list[Problem]:
     """Read a launch's arguments into `run`, over Megatron's defaults."""
-    name = launch.program.rsplit("/", 1)[-1]
-    run.engine = next((what for start, what in TRAINERS.items() if name.startswith(start)), "")
+    run.engine = _trainer(launch) or ""
     arguments = flags.parse(launch.args, DIALECT)
     flags.put(arguments, run, DIALECT)
     flags.use_defaults(run, DIALECT, PACKAGES)

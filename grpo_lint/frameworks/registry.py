@@ -3,6 +3,7 @@
 A reader's module is imported only then. It defines, as far as its framework has the form:
 
     recognises(launch) -> bool                 read(launch, path, run, repository) -> list[Problem]
+    names_own_config(launch, folder, repository) -> bool: where only the file that a launch names tells whose it is
     recognises_document(root) -> bool          read_document(root, path, run, repository) -> list[Problem]
     unify(run) -> None                         fill the unified fields from the run's options
 """
@@ -22,10 +23,11 @@ class Reader:
 
     `documents` is the kind of file that holds its config ("json", "yaml", "toml"), "" if none does; `markers` are
     texts of which such a file holds at least one. `yaml` names whose rules resolve scalars: "pyyaml" or "omegaconf".
-    `launches` are texts of which the program or an argument of its launches holds one.
+    `launches` are texts of which the program or an argument of its launches holds one. `companions`: its launches may
+    name a DeepSpeed JSON or an accelerate YAML, as programs on Hugging Face's trainer do.
     """
 
-    __slots__ = ("documents", "launches", "markers", "module", "name", "yaml")
+    __slots__ = ("companions", "documents", "launches", "markers", "module", "name", "yaml")
 
     def __init__(
         self,
@@ -36,6 +38,7 @@ class Reader:
         markers: tuple[str, ...] = (),
         yaml: str = "omegaconf",
         launches: tuple[str, ...] = (),
+        companions: bool = False,
     ) -> None:
         self.name = name
         self.module = module
@@ -43,6 +46,7 @@ class Reader:
         self.markers = markers
         self.yaml = yaml
         self.launches = launches
+        self.companions = companions
 
     def load(self) -> ModuleType:
         return import_module(f"grpo_lint.frameworks.{self.module}")
@@ -72,6 +76,22 @@ READERS = (
         "megatron",
         "megatron",
         launches=("--tensor-model-parallel-size", "--micro-batch-size", "--seq-length", "--num-attention-heads"),
+    ),
+    Reader("ms_swift", "ms_swift", launches=("swift", "megatron"), companions=True),
+    Reader(
+        "trl",
+        "trl",
+        documents="yaml",
+        markers=("per_device_train_batch_size", "gradient_accumulation_steps", "num_generations"),
+        yaml="pyyaml",
+        launches=("trl", "grpo", "num_generations", "num-generations", "reward_funcs"),
+        companions=True,
+    ),
+    Reader(
+        "transformers",
+        "trainer",
+        launches=("per_device_train_batch_size", "gradient_accumulation_steps", "per-device-train-batch-size"),
+        companions=True,
     ),
     Reader(
         "deepspeed",

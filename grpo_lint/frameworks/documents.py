@@ -1,0 +1,67 @@
+"""Files that a command line names: found in the repository and read into located values."""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from grpo_lint.discover import Repository
+    from grpo_lint.located import Value, Word
+
+
+def named_word(words: Sequence[Word], names: tuple[str, ...]) -> Word | None:
+    """The value of the last of some flags: `--config x`, `--config=x`."""
+    found = None
+    for at, word in enumerate(words):
+        name, equals, _ = word.text.partition("=")
+        if name in names:
+            if equals:
+                found = word.cut(len(name) + 1)
+            elif at + 1 < len(words):
+                found = words[at + 1]
+    return found
+
+
+def paths_of(word: Word) -> tuple[str, ...]:
+    """The paths that a word may name, most likely first; none if it isn't known."""
+    if not word.dynamic:
+        return (word.text,)
+    from grpo_lint.syntax.shell import paths
+
+    return paths(word)
+
+
+def named_document(
+    words: Sequence[Word], names: tuple[str, ...], folder: str, repository: Repository, consumer: str
+) -> Value | None:
+    """The root of the YAML or JSON file that a flag names; None where there is none, or it can't be had."""
+    word = named_word(words, names)
+    for name in paths_of(word) if word is not None else ():
+        root = document_at(name, folder, repository, consumer)
+        if root is not None:
+            return root
+    return None
+
+
+def document_at(name: str, folder: str, repository: Repository, consumer: str) -> Value | None:
+    """The root of a YAML or JSON file of the repository, whose scalars a consumer's rules resolve.
+
+    A relative path counts from the folder, one above it, or the repository's root.
+    """
+    suffix = os.path.splitext(name)[1].lower()
+    if suffix not in (".yaml", ".yml", ".json", ".hjson"):
+        return None
+    path = repository.find(name, folder) or repository.find(name, repository.root)
+    source = repository.load(path) if path is not None else None
+    if source is None:
+        return None
+    if suffix in (".json", ".hjson"):
+        from grpo_lint.syntax import json
+
+        return json.read(source).root
+    from grpo_lint.syntax import yaml
+
+    return next((document.root for document in yaml.read(source, consumer)), None)
