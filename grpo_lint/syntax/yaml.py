@@ -75,6 +75,7 @@ class _Composer(Tree):
                 if handler is not None:
                     handler(event)
         except Stop:
+            self.break_off(-1, "not read")
             return None
         except error_class() as error:
             return self._syntax_error(error)
@@ -256,7 +257,7 @@ class _Composer(Tree):
         context = getattr(error, "context", None) or ""
         # what was opened and never closed is looked for from where it was opened
         opened = _offset(error, "context_mark") + self.base if "flow" in context or "quoted" in context else at
-        self.break_off(at)
+        self.break_off(at, "syntax error")
         template = yaml_text.template_near(self.text, at)
         if template is None:
             self._report(error, context, opened, at)

@@ -6,8 +6,6 @@ from grpo_lint.located import Unknown, Value
 from grpo_lint.source import SourceFile, Span
 from grpo_lint.syntax.document import MAX_NODES, MAX_PROBLEMS, Problem, shown
 
-BROKEN = Unknown("syntax error")
-
 
 class Stop(Exception):
     """A limit was reached."""
@@ -93,19 +91,19 @@ class Tree:
         while self.frame is not None:
             self.close(self.frame)
 
-    def break_off(self, at: int) -> None:
-        """Closes everything after a syntax error; what it may have cut short or run together is unknown."""
-        last, frame = self.last, self.frame
+    def break_off(self, at: int, reason: str) -> None:
+        """Closes everything where reading stops; what that may have cut short or run together is unknown."""
+        last, frame, broken = self.last, self.frame, Unknown(reason)
         if last is not None and last.span.end == at:
-            last.data = BROKEN
+            last.data = broken
         while frame is not None:
             if frame.key is not None:
-                self.add(Value(BROKEN, Span(self.source, frame.key.span.end, frame.key.span.end)), 1, 0)
+                self.add(Value(broken, Span(self.source, frame.key.span.end, frame.key.span.end)), 1, 0)
             if frame.template:
                 frame.template = False
                 frame.value.data = Unknown("template code")
             elif frame.value.style == "flow" and self.stack and frame.value.data:
-                frame.value.data = BROKEN
+                frame.value.data = broken
             self.close(frame)
             frame = self.frame
 
