@@ -5,7 +5,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -226,17 +226,23 @@ def test_a_loop_of_folders(run: Run, tmp_path: Path) -> None:
     assert only_line(run("--output", "concise").stdout).startswith(f"a/{FAULT}")
 
 
-def test_a_very_deep_folder(run: Run, tmp_path: Path) -> None:
-    here = Path.cwd()
-    os.chdir(tmp_path)
-    try:
-        for _ in range(1200):
-            os.mkdir("d")
-            os.chdir("d")
-        Path("ds.json").write_text(BAD, encoding="utf-8")
-    finally:
-        os.chdir(here)
-    assert ": NOT17 error" in run("--output", "concise").stdout
+@pytest.fixture
+def deep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A file below more folders than Python likes to recurse into; they are removed, since pytest couldn't."""
+    monkeypatch.chdir(tmp_path)
+    for _ in range(1200):
+        os.mkdir("d")
+        os.chdir("d")
+    put(Path("."), "ds.json", BAD)
+    yield tmp_path
+    os.remove("ds.json")
+    for _ in range(1200):
+        os.chdir("..")
+        os.rmdir("d")
+
+
+def test_a_very_deep_folder(run: Run, deep: Path) -> None:
+    assert ": NOT17 error" in run(str(deep), "--output", "concise").stdout
 
 
 def test_a_file_that_is_given_twice_is_linted_once(run: Run, tmp_path: Path) -> None:
@@ -286,7 +292,9 @@ def test_a_working_directory_that_is_gone(run: Run, tmp_path: Path) -> None:
 def test_what_can_not_be_meant_is_told_in_a_line(run: Run, tmp_path: Path, arguments: list[str], message: str) -> None:
     put(tmp_path, "ds.json")
     result = run(*arguments)
-    assert only_line(result.stderr).startswith(f"grpo-lint: {message}")
+    line = only_line(result.stderr)
+    assert line.startswith("grpo-lint: ")
+    assert message in line
     assert (result.returncode, result.stdout) == (2, "")
 
 
