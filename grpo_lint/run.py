@@ -110,18 +110,21 @@ class Assembler:
     # -- launches
 
     def _shell(self, source: SourceFile, path: str, reading: Reading) -> None:
+        from grpo_lint import script_problems
         from grpo_lint.launch import find
         from grpo_lint.syntax import shell
 
         inside = os.path.relpath(os.path.realpath(path), self.repository.root).replace(os.sep, "/")
         script = shell.run(source, self._loader(path), inside)
-        reading.problems += script.problems
+        recognised: list[Launch] = []
         for command in script.commands:
             launch = find(command.argv, command.env)
             if launch is not None:
                 launch.when = tuple(condition.text for condition in command.when)
                 launch.open_ended = command.open_ended
-                self._launch(launch, path, reading)
+                if self._launch(launch, path, reading):
+                    recognised.append(launch)
+        reading.problems += script_problems.telling(script.problems, recognised)
 
     def _loader(self, path: str) -> Callable[[str], SourceFile | None]:
         """Reads the files that a script sources or prints, by their paths in the repository or from the script's."""
@@ -133,8 +136,11 @@ class Assembler:
 
         return load
 
-    def _launch(self, launch: Launch, path: str, reading: Reading) -> None:
-        """A launch goes to the first framework that recognises it; then what else it names is read."""
+    def _launch(self, launch: Launch, path: str, reading: Reading) -> bool:
+        """A launch goes to the first framework that recognises it; then what else it names is read.
+
+        Whether any framework recognised it.
+        """
         run, folder = self._started(launch), os.path.dirname(path)
         reader = self._reader_of(launch, folder)
         if reader is not None:
@@ -144,14 +150,17 @@ class Assembler:
             self._companions(launch, folder, run)
         if run.framework:
             self._finish(run, reading)
+        return bool(run.framework)
 
     def _reader_of(self, launch: Launch, folder: str) -> Reader | None:
         """The first framework that recognises a launch, by its words or else by the file that they name."""
-        candidates = [(r, r.load()) for r in registry.for_launch([launch.program, *(w.text for w in launch.args)])]
-        for reader, module in candidates:
+        candidates = tuple(registry.for_launch([launch.program, *(word.text for word in launch.args)]))
+        for reader in candidates:  # a module is loaded only when those before it have said no
+            module = reader.load()
             if hasattr(module, "recognises") and module.recognises(launch):
                 return reader
-        for reader, module in candidates:
+        for reader in candidates:
+            module = reader.load()
             if hasattr(module, "names_own_config") and module.names_own_config(launch, folder, self.repository):
                 return reader
         return None
@@ -173,6 +182,7 @@ class Assembler:
                     flag.value for flag in wrapper.flags if flag.name == "--config_file" and flag.value is not None
                 ]
                 self._accelerate_file(words, folder, run)
+                accelerate.read_flags(wrapper.flags, run.options)
         if any(run.options.written(deepspeed.NAME)):
             own = run.framework != ""
             run.framework = run.framework or deepspeed.NAME
@@ -197,7 +207,7 @@ class Assembler:
             if root is not None and accelerate.recognises_document(root):
                 run.framework = run.framework or accelerate.NAME
                 accelerate.read_into(root, run.options)
-                if not any(run.options.written(deepspeed.NAME)):
+                if not deepspeed.configured(run.options):
                     self._deepspeed_named(run, os.path.dirname(path))
                 return
 
@@ -233,7 +243,7 @@ def unify(run: RunConfig) -> None:
             setting = run.option(launcher, flag)
             if setting.explicit and run.framework != verl.NAME:
                 run.fields[field] = setting
-    if any(run.options.written(deepspeed.NAME)):
+    if deepspeed.configured(run.options):
         deepspeed.unify(run)
     if any(run.options.written(accelerate.NAME)):
         accelerate.unify(run)

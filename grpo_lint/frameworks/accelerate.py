@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from grpo_lint.frameworks.deepspeed import as_setting
-from grpo_lint.unified import UNSET, Setting, derived, undecided
+from grpo_lint.frameworks.deepspeed import as_setting, flag_setting
+from grpo_lint.unified import UNSET, Origin, Setting, derived, undecided
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from grpo_lint.discover import Repository
+    from grpo_lint.launch import Flag
     from grpo_lint.located import Problem, Value
     from grpo_lint.runconfig import Options, RunConfig
 
@@ -34,6 +37,32 @@ def read_into(root: Value, options: Options) -> None:
     """Put every key into `options`, by its dotted path."""
     for key, value in root.leaves():
         options.put(NAME, key, as_setting(value, key, "file"))
+
+
+FLAGS = {
+    # flag of `accelerate launch`: the file's key that it takes the place of
+    "--mixed_precision": "mixed_precision",
+    "--dynamo_backend": "dynamo_config.dynamo_backend",
+    "--zero_stage": "deepspeed_config.zero_stage",
+    "--gradient_clipping": "deepspeed_config.gradient_clipping",
+    "--offload_optimizer_device": "deepspeed_config.offload_optimizer_device",
+    "--offload_param_device": "deepspeed_config.offload_param_device",
+    "--deepspeed_config_file": "deepspeed_config.deepspeed_config_file",
+    "--fsdp_version": "fsdp_config.fsdp_version",
+}
+CHOICES = {"--use_deepspeed": DEEPSPEED, "--use_fsdp": FSDP, "--multi_gpu": "MULTI_GPU"}
+
+
+def read_flags(flags: Sequence[Flag], options: Options) -> None:
+    """Put the launcher's flags into `options` under the keys of the file, over which they rule."""
+    for flag in flags:
+        if flag.name in FLAGS:
+            key = FLAGS[flag.name]
+            options.put(NAME, key, flag_setting(flag, flag.name))
+        elif flag.name in CHOICES:
+            kind = CHOICES[flag.name]
+            origin = Origin("override", flag.span, (), "", flag.name, kind)
+            options.put(NAME, "distributed_type", Setting("known", kind, (origin,)))
 
 
 def deepspeed_file(options: Options) -> Setting:

@@ -127,6 +127,11 @@ def plain(text: str) -> object:
     return text
 
 
+def configured(options: Options) -> bool:
+    """Whether a DeepSpeed config takes part; its launcher's flags alone configure nothing."""
+    return any(not key.startswith("-") for _, key, _ in options.written(NAME))
+
+
 def unify(run: RunConfig) -> None:
     """Fill the unified fields that a DeepSpeed config decides."""
     options, fields = run.options, run.fields

@@ -5,6 +5,7 @@ Read: transformers 5.24.0 (training_args.py, hf_argparser.py), TRL 0.14.0 to 1.1
 
 from __future__ import annotations
 
+from grpo_lint.frameworks import deepspeed
 from grpo_lint.frameworks.shape import copy, dtype, given, precision, quotient
 from grpo_lint.unified import UNSET, Setting, derived
 
@@ -23,7 +24,7 @@ def unify_trainer(run: RunConfig) -> None:
         weights = given(run, "--dtype", "--torch_dtype")
         if not dtype(weights).unset:
             fields["model_dtype"] = dtype(weights)
-    if not any(run.options.written("deepspeed")):
+    if not deepspeed.configured(run.options):
         copy(run, {"gradient_clipping": "--max_grad_norm", "optimizer": "--optim"})
     copy(run, {"torch_compile": "--torch_compile", "model_path": "--model_name_or_path"})
     if "fsdp_mode" not in fields and _on(given(run, "--fsdp")):

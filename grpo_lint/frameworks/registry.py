@@ -77,6 +77,9 @@ READERS = (
         "megatron",
         launches=("--tensor-model-parallel-size", "--micro-batch-size", "--seq-length", "--num-attention-heads"),
     ),
+    Reader("openrlhf", "openrlhf", launches=("openrlhf",)),
+    Reader("vllm", "vllm", launches=("vllm",)),
+    Reader("sglang", "sglang", launches=("sglang",)),
     Reader("ms_swift", "ms_swift", launches=("swift", "megatron"), companions=True),
     Reader(
         "trl",

@@ -50,8 +50,11 @@ TRAINER = frozenset(
     )
 )  # fmt: skip
 FOREIGN = frozenset(
-    ("stage", "finetuning_type", "template", "base_model", "rlhf_type", "defaults", "adapter", "cutoff_len")
-)
+    (
+        "stage", "finetuning_type", "template", "base_model", "rlhf_type", "defaults", "adapter", "cutoff_len",
+        "tuner_type", "train_type", "actor_train", "policy",
+    )
+)  # fmt: skip
 """Keys of files that look alike: LLaMA-Factory's, axolotl's, ms-swift's, Hydra's."""
 
 
