@@ -53,8 +53,8 @@ _INT = r"""
   | [-+]?0x[0-9a-fA-F_]+
   | [-+]?[1-9][0-9_]*(?::[0-5]?[0-9])+
 """
-_SIMPLE = re.compile(r"[-+]?(?:0|[1-9][0-9]*)(\.[0-9]*)?")
-_NUMBER = {  # compiled on first use, which most files need only for one of them
+_SIMPLE = re.compile(r"[-+]?(?:0|[1-9][0-9]*)(\.[0-9]*)?([eE][-+]?[0-9]+)?")
+_NUMBER = {  # compiled on first use, which few files need
     "pyyaml": rf"(?P<float>{_FLOAT})|(?P<int>{_INT})",
     "omegaconf": rf"(?P<float>{_FLOAT}{_OMEGACONF_FLOAT})|(?P<int>{_INT})",
 }
@@ -89,8 +89,10 @@ def _resolve_long(text: str) -> str:
 
 def _resolve_number(text: str, resolver: str) -> Any:
     match = _SIMPLE.fullmatch(text)
-    if match is not None:
+    if match is not None and match[2] is None:
         return int(text) if match[1] is None else float(text)
+    if match is not None and resolver == "omegaconf":
+        return float(text)
     match = re.fullmatch(_NUMBER[resolver], text, re.VERBOSE)
     if match is not None:
         return _to_float(text) if match.lastgroup == "float" else _to_int(text)

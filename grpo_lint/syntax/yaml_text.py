@@ -12,12 +12,15 @@ FORBIDDEN = "[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]
 """A pattern for characters that YAML does not allow anywhere; it takes longer to compile than most files to read."""
 
 _CONTROL_CHARACTER = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f]")
-_PROPERTIES = re.compile(r"(?:!<[^>\s]*>|[&!][^\s,\[\]{}]*|#[^\r\n]*|\s+)*")
 _COMMENT = re.compile(r"(?<!\S)#[^\r\n]*")
-_TOP_LEVEL_KEY = re.compile(r"^(?:[A-Za-z_][\w./-]*|\"[^\"\n]*\"|'[^'\n]*')[ \t]*:(?=\s|\Z)", re.MULTILINE)
-_TEMPLATE = re.compile(r"\{\{.*?(?:\}\}|$)|\{%.*?(?:%\}|$)", re.MULTILINE)
-_CONTROL_CODE = re.compile(r"\{%|\{\{-?\s*(?:if|else|end|range|with|define|block|template|include)\b")
-_BLANK = re.compile(r"(?:\s|#[^\r\n]*)*")
+
+# compiled on first use: most files have none of these
+_PROPERTIES = r"(?:!<[^>\s]*>|[&!][^\s,\[\]{}]*|#[^\r\n]*|\s+)*"
+_TOP_LEVEL_KEY = r"^(?:[A-Za-z_][\w./-]*|\"[^\"\n]*\"|'[^'\n]*')[ \t]*:(?=\s|\Z)"
+_TEMPLATE = r"\{\{.*?(?:\}\}|$)|\{%.*?(?:%\}|$)"
+_CONTROL_CODE = r"\{%|\{\{-?\s*(?:if|else|end|range|with|define|block|template|include)\b"
+_BLANK = r"(?:\s|#[^\r\n]*)*"
+
 _TAG_PREFIX = "tag:yaml.org,2002:"
 
 
@@ -41,7 +44,7 @@ def short_tag(tag: str) -> str:
 
 def skip_properties(text: str, start: int, end: int) -> int:
     """The offset of a node's content, past its anchor and tag."""
-    match = _PROPERTIES.match(text, start, end)
+    match = re.compile(_PROPERTIES).match(text, start, end)
     return match.end() if match is not None else start
 
 
@@ -72,18 +75,18 @@ def template_near(text: str, at: int) -> tuple[int, int] | None:
     """The (start, end) of template code on the line of an offset, or on the line before it."""
     line_start = text.rfind("\n", 0, max(text.rfind("\n", 0, at), 0)) + 1
     line_end = text.find("\n", at)
-    match = _TEMPLATE.search(text, line_start, line_end if line_end >= 0 else len(text))
+    match = re.compile(_TEMPLATE, re.MULTILINE).search(text, line_start, line_end if line_end >= 0 else len(text))
     return match.span() if match is not None else None
 
 
 def is_control(code: str) -> bool:
     """Whether template code decides on what follows it (`{% if %}`, `{{- range }}`)."""
-    return _CONTROL_CODE.match(code) is not None
+    return re.compile(_CONTROL_CODE).match(code) is not None
 
 
 def after_indicator(text: str, start: int, end: int, indicator: str) -> int:
     """The offset after a `:` or `-` that has only white space and comments before it; `end` if there is none."""
-    match = _BLANK.match(text, start, end)
+    match = re.compile(_BLANK).match(text, start, end)
     at = match.end() if match is not None else start
     return at + 1 if text.startswith(indicator, at, end) else end
 
@@ -91,5 +94,5 @@ def after_indicator(text: str, start: int, end: int, indicator: str) -> int:
 def next_top_level_key(text: str, at: int) -> int | None:
     """The offset of the first line after an offset that starts with a key."""
     following = text.find("\n", at)
-    match = _TOP_LEVEL_KEY.search(text, following) if following >= 0 else None
+    match = re.compile(_TOP_LEVEL_KEY, re.MULTILINE).search(text, following) if following >= 0 else None
     return match.start() if match is not None else None
