@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
+    from grpo_lint.diagnostics import Fix
+
 DYNAMIC = "\u2047dynamic\u2047"
 """Stands in a word's text for a part that only the running shell could know."""
 
@@ -35,10 +37,10 @@ class Problem:
     """Something a reader or a composer refuses: what is wrong, where, and what to do about it if that is known.
 
     `kind` is the reader's word for it, by which a rule picks it up; `fatal` says whether the consumer's own reader
-    refuses the file because of it; `related` are places with what they have to do with it.
+    refuses the file because of it; `related` are places with what they have to do with it; `fix` is what removes it.
     """
 
-    __slots__ = ("fatal", "help", "kind", "message", "related", "span")
+    __slots__ = ("fatal", "fix", "help", "kind", "message", "related", "span")
 
     def __init__(
         self,
@@ -48,6 +50,7 @@ class Problem:
         kind: str = "",
         related: tuple[tuple[Span, str], ...] = (),
         fatal: bool = True,
+        fix: Fix | None = None,
     ) -> None:
         self.message = message
         self.span = span
@@ -55,6 +58,7 @@ class Problem:
         self.kind = kind
         self.related = related
         self.fatal = fatal
+        self.fix = fix
 
     def __repr__(self) -> str:
         return f"Problem({self.kind}, {self.message!r}, {self.span!r})"

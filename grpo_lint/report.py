@@ -6,8 +6,13 @@ from grpo_lint.diagnostics import RANK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Literal
+
     from grpo_lint.diagnostics import Diagnostic, Notice, Severity
     from grpo_lint.rules.rule import Rule
+    from grpo_lint.source import Span
+
+    Kind = Literal["comment", "per-file-ignores", "baseline"]
 
 
 class Undecided:
@@ -21,14 +26,34 @@ class Undecided:
         self.reason = reason
 
 
+class Suppressed:
+    """A finding that doesn't count, and why: `kind` "comment", "per-file-ignores" or "baseline".
+
+    `reason` is what the comment, or who wrote the file, gives as the reason; `span` is where the comment stands.
+    """
+
+    __slots__ = ("diagnostic", "kind", "reason", "span")
+
+    def __init__(self, diagnostic: Diagnostic, kind: Kind, reason: str = "", span: Span | None = None) -> None:
+        self.diagnostic = diagnostic
+        self.kind = kind
+        self.reason = reason
+        self.span = span
+
+    def __repr__(self) -> str:
+        return f"Suppressed({self.kind}, {self.diagnostic!r})"
+
+
 class Report:
     """Findings in the order of their places, every rule that was enabled, and what went wrong on the way.
+
+    `suppressed` holds, in the same order, the findings that comments, settings or a baseline keep from counting.
 
     `files` counts the files that were looked at, `runs` the runs found in them. `errors` is True when a file could not
     be read or the linter itself failed on one: the exit code then says that the report isn't whole.
     """
 
-    __slots__ = ("diagnostics", "errors", "files", "notices", "rules", "runs", "undecided")
+    __slots__ = ("diagnostics", "errors", "files", "notices", "rules", "runs", "suppressed", "undecided")
 
     def __init__(
         self,
@@ -39,7 +64,9 @@ class Report:
         files: int = 0,
         runs: int = 0,
         errors: bool = False,
+        suppressed: tuple[Suppressed, ...] = (),
     ) -> None:
+        self.suppressed = suppressed
         self.diagnostics = diagnostics
         self.rules = rules
         self.notices = notices

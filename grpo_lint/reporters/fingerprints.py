@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
     from grpo_lint.diagnostics import Diagnostic
+    from grpo_lint.report import Report, Suppressed
 
 _BLOCK = 100
 _POWERS = tuple(pow(37, _BLOCK - 1 - index, 1 << 64) for index in range(_BLOCK))
@@ -33,6 +34,20 @@ def identities(diagnostics: Iterable[Diagnostic]) -> list[str]:
         text = "\0".join((*what, str(seen[what])))
         names.append(sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32])
     return names
+
+
+def named(report: Report) -> list[tuple[Diagnostic, Suppressed | None, str]]:
+    """The findings of a report, then those that don't count with the reason why not, and the name of each.
+
+    A name doesn't change when another finding is suppressed: all are numbered together, in the order of their places.
+    """
+    if not report.suppressed:
+        return [(d, None, name) for d, name in zip(report.diagnostics, identities(report.diagnostics), strict=True)]
+    found: list[tuple[Diagnostic, Suppressed | None]] = [(diagnostic, None) for diagnostic in report.diagnostics]
+    found += [(one.diagnostic, one) for one in report.suppressed]
+    order = sorted(range(len(found)), key=lambda index: found[index][0].order)
+    names = dict(zip(order, identities(found[index][0] for index in order), strict=True))
+    return [(diagnostic, why, names[index]) for index, (diagnostic, why) in enumerate(found)]
 
 
 def line_hashes(text: str, wanted: Collection[int]) -> dict[int, str]:

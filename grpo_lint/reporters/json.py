@@ -3,7 +3,7 @@
     {"schema": 1,                      # changes when a field is removed or means something else; fields may be added
      "tool": {"name": "grpo-lint", "version": "0.1.0"},
      "complete": true,                 # false when a file could not be read or the linter failed on one
-     "counts": {"error": 1, "warning": 0, "note": 0, "files": 14, "runs": 9, "undecided": 1},
+     "counts": {"error": 1, "warning": 0, "note": 0, "files": 14, "runs": 9, "undecided": 1, "suppressed": 2},
      "diagnostics": [{
         "rule": "NOT07", "name": "group-size-1", "severity": "error",     # error | warning | note
         "message": "...", "help": "...",                                  # help may be ""
@@ -12,6 +12,9 @@
         "primary": PLACE, "related": [PLACE, ...],
         "fix": null | {"title": "...", "safe": true, "edits": [EDIT, ...]},
         "fingerprint": "..."}],                                           # survives moves of lines
+     "suppressed": [{...,                                                 # findings that don't count, as above, and
+        "suppression": {"kind": "comment",                                # comment | per-file-ignores | baseline
+                        "reason": "...", "place": null | PLACE}}],        # reason may be ""; place is the comment's
      "undecided": [{"rule": "DO03", "path": "run.sh", "reason": "..."}],  # checks that lacked what they need
      "notices": [{"path": "data.yaml", "message": "..."}]}                # path may be ""
 
@@ -27,16 +30,17 @@ from __future__ import annotations
 from json import dumps
 
 from grpo_lint import __version__
+from grpo_lint.diagnostics import Label
 from grpo_lint.reporters.characters import well_formed
-from grpo_lint.reporters.fingerprints import identities
+from grpo_lint.reporters.fingerprints import named
 from grpo_lint.reporters.places import exact_region, region
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, TextIO
 
-    from grpo_lint.diagnostics import Diagnostic, Fix, Label
-    from grpo_lint.report import Report
+    from grpo_lint.diagnostics import Diagnostic, Fix
+    from grpo_lint.report import Report, Suppressed
     from grpo_lint.reporters import Style
     from grpo_lint.source import SourceFile
 
@@ -51,6 +55,10 @@ def write(report: Report, out: TextIO, style: Style) -> None:
 def document(report: Report) -> dict[str, Any]:
     """The report as plain data, in the shape that this module's docstring gives."""
     names = {rule.id: rule.name for rule in report.rules}
+    found = [
+        (_diagnostic(diagnostic, names.get(diagnostic.rule, ""), fingerprint), why)
+        for diagnostic, why, fingerprint in named(report)
+    ]
     return {
         "schema": SCHEMA,
         "tool": {"name": "grpo-lint", "version": __version__},
@@ -62,11 +70,10 @@ def document(report: Report) -> dict[str, Any]:
             "files": report.files,
             "runs": report.runs,
             "undecided": len(report.undecided),
+            "suppressed": len(report.suppressed),
         },
-        "diagnostics": [
-            _diagnostic(diagnostic, names.get(diagnostic.rule, ""), fingerprint)
-            for diagnostic, fingerprint in zip(report.diagnostics, identities(report.diagnostics), strict=True)
-        ],
+        "diagnostics": [data for data, why in found if why is None],
+        "suppressed": [{**data, "suppression": _suppression(why)} for data, why in found if why is not None],
         "undecided": [
             {"rule": item.rule, "path": well_formed(item.path), "reason": well_formed(item.reason)}
             for item in report.undecided
@@ -90,6 +97,15 @@ def _diagnostic(diagnostic: Diagnostic, name: str, fingerprint: str) -> dict[str
         "related": [_place(label) for label in diagnostic.related],
         "fix": None if diagnostic.fix is None else _fix(diagnostic.fix),
         "fingerprint": fingerprint,
+    }
+
+
+def _suppression(suppressed: Suppressed) -> dict[str, Any]:
+    span = suppressed.span
+    return {
+        "kind": suppressed.kind,
+        "reason": well_formed(suppressed.reason),
+        "place": None if span is None else _place(Label(span, "")),
     }
 
 

@@ -14,9 +14,9 @@ from urllib.parse import quote
 import sarif_om as om
 
 from grpo_lint import __version__
-from grpo_lint.diagnostics import RANK
+from grpo_lint.diagnostics import RANK, Label
 from grpo_lint.reporters.characters import count, well_formed
-from grpo_lint.reporters.fingerprints import identities, line_hashes
+from grpo_lint.reporters.fingerprints import line_hashes, named
 from grpo_lint.reporters.places import exact_region, region
 
 TYPE_CHECKING = False
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any, TextIO
 
-    from grpo_lint.diagnostics import Diagnostic, Fix, Label, Notice
-    from grpo_lint.report import Report
+    from grpo_lint.diagnostics import Diagnostic, Fix, Notice
+    from grpo_lint.report import Report, Suppressed
     from grpo_lint.reporters import Style
     from grpo_lint.rules.rule import Rule
     from grpo_lint.source import SourceFile, Span
@@ -84,15 +84,15 @@ def _fields(kind: type) -> dict[str, tuple[str, Any]] | None:
 
 def log(report: Report) -> om.SarifLog:
     """The whole document: always one run, since GitHub no longer joins runs of one tool."""
-    named = list(zip(report.diagnostics, identities(report.diagnostics), strict=True))
-    kept = named
-    if len(named) > MAX_RESULTS:
-        worst = sorted(range(len(named)), key=lambda index: -RANK[named[index][0].severity])[:MAX_RESULTS]
-        kept = [named[index] for index in sorted(worst)]
-    builder = _Builder(report.rules, [diagnostic for diagnostic, _ in kept])
+    found = named(report)
+    kept = found
+    if len(found) > MAX_RESULTS:
+        worst = sorted(range(len(found)), key=lambda index: _importance(*found[index][:2]))[:MAX_RESULTS]
+        kept = [found[index] for index in sorted(worst)]
+    builder = _Builder(report.rules, [diagnostic for diagnostic, _, _ in kept])
     notifications = [_notification(notice, report.errors) for notice in report.notices]
-    if len(kept) < len(named):
-        left = count(len(named) - len(kept), "finding")
+    if len(kept) < len(found):
+        left = count(len(found) - len(kept), "finding")
         notifications.append(_note(f"{left} of the least severity left out: GitHub takes {MAX_RESULTS:,}."))
     driver = om.ToolComponent(
         name="grpo-lint",
@@ -103,12 +103,17 @@ def log(report: Report) -> om.SarifLog:
     )
     run = om.Run(
         tool=om.Tool(driver=driver),
-        results=[builder.result(diagnostic, name) for diagnostic, name in kept],
+        results=[builder.result(*one) for one in kept],
         invocations=[om.Invocation(execution_successful=not report.errors, tool_execution_notifications=notifications)],
         automation_details=om.RunAutomationDetails(id="grpo-lint/"),
         column_kind="unicodeCodePoints",
     )
     return om.SarifLog(runs=[run], version="2.1.0", schema_uri=SCHEMA)
+
+
+def _importance(diagnostic: Diagnostic, suppressed: Suppressed | None) -> tuple[bool, int]:
+    """What is less is more important."""
+    return suppressed is not None, -RANK[diagnostic.severity]
 
 
 def _rule(rule: Rule) -> om.ReportingDescriptor:
@@ -156,7 +161,7 @@ class _Builder:
             lines.setdefault(span.file, set()).add(span.line)
         self._hashes = {file: line_hashes(file.text, wanted) for file, wanted in lines.items()}
 
-    def result(self, diagnostic: Diagnostic, name: str) -> om.Result:
+    def result(self, diagnostic: Diagnostic, suppressed: Suppressed | None, name: str) -> om.Result:
         fingerprints = {"grpoLint/v1": name}
         span = diagnostic.primary.span
         if line_hash := self._hashes[span.file].get(span.line):
@@ -174,7 +179,17 @@ class _Builder:
             related_locations=[self._location(label, id) for id, label in enumerate(related, 1)] or None,
             partial_fingerprints=fingerprints,
             fixes=[self._fix(diagnostic.fix)] if diagnostic.fix and diagnostic.fix.edits else None,
+            suppressions=[self._suppression(suppressed)] if suppressed is not None else None,
             properties=details or None,
+        )
+
+    def _suppression(self, suppressed: Suppressed) -> om.Suppression:
+        """A comment is in the source; what settings and baselines suppress is not."""
+        span = suppressed.span
+        return om.Suppression(
+            kind="inSource" if suppressed.kind == "comment" else "external",
+            justification=well_formed(suppressed.reason) or None,
+            location=self._location(Label(span, "")) if span is not None else None,
         )
 
     def _artifact(self, file: SourceFile) -> om.ArtifactLocation:

@@ -15,7 +15,7 @@ def test_everything_a_report_has() -> None:
         "schema": 1,
         "tool": {"name": "grpo-lint", "version": __version__},
         "complete": False,
-        "counts": {"error": 1, "warning": 0, "note": 1, "files": 14, "runs": 9, "undecided": 2},
+        "counts": {"error": 1, "warning": 0, "note": 1, "files": 14, "runs": 9, "undecided": 2, "suppressed": 0},
         "diagnostics": [
             {
                 "rule": "NOT07",
@@ -56,6 +56,7 @@ def test_everything_a_report_has() -> None:
                 "fingerprint": "ebb93a116b73109cb4d5a2fc2f17b648",
             },
         ],
+        "suppressed": [],
         "undecided": [
             {"rule": "DO01", "path": "scripts/run.sh", "reason": "$1"},
             {"rule": "DO02", "path": "scripts/run.sh", "reason": "$1"},
@@ -90,9 +91,11 @@ def test_nothing_found() -> None:
         '    "note": 0,\n'
         '    "files": 1,\n'
         '    "runs": 1,\n'
-        '    "undecided": 0\n'
+        '    "undecided": 0,\n'
+        '    "suppressed": 0\n'
         "  },\n"
         '  "diagnostics": [],\n'
+        '  "suppressed": [],\n'
         '  "undecided": [],\n'
         '  "notices": []\n'
         "}\n"
