@@ -6,41 +6,16 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from argparse import ArgumentParser
     from collections.abc import Sequence
     from typing import NoReturn
 
-    from grpo_lint.diagnostics import Severity
+    from grpo_lint.arguments import Options
+    from grpo_lint.baseline import Baseline
+    from grpo_lint.changes import Changes
     from grpo_lint.report import Report
     from grpo_lint.settings import Settings
 
 CLEAN, FOUND, FAILED, INTERRUPTED = 0, 1, 2, 130
-
-COMMANDS = ("check", "show", "explain", "rules")
-
-EPILOG = """commands:
-  check [PATHS...]   lint files and directories (the default command; default path: .)
-  show PATHS...      what each run gets: every setting, its value and where it comes from
-  explain RULE...    a rule's page
-  rules              the list of rules
-
-`grpo-lint COMMAND --help` tells more."""
-
-
-class Options:
-    """What the command line asks for, and what holds where it doesn't say; argparse fills it in."""
-
-    paths: Sequence[str] = ()
-    output: list[str] | None = None
-    select: list[str] | None = None
-    ignore: list[str] | None = None
-    fail_on: Severity = "warning"
-    color: str = "auto"
-    version: bool = False
-    target: list[str] | None = None
-    format: str = "table"
-    only: str | None = None
-    rules: Sequence[str] = ()
 
 
 class UsageError(Exception):
@@ -95,6 +70,7 @@ def _version() -> int:
 
 
 def _run(words: list[str]) -> int:
+    from grpo_lint.arguments import COMMANDS, Options, parser
     from grpo_lint.settings import SettingsError
 
     command = words[0] if words and words[0] in COMMANDS else "check"
@@ -105,7 +81,7 @@ def _run(words: list[str]) -> int:
         if command == "check" and not any(word.startswith("-") for word in words):
             options.paths = words  # as a hook calls us; importing argparse would take a tenth of the time
         else:
-            _parser(command).parse_args(words, options)
+            parser(command).parse_args(words, options)
         _require_working_directory()
         return {"check": _check, "show": _show, "explain": _explain, "rules": _rules}[command](options)
     except SystemExit as end:  # from argparse, which has said why
@@ -147,102 +123,121 @@ def _abandon_output() -> None:
 
 
 def _say(message: str) -> None:
-    from grpo_lint.reporters.characters import emit, visible
+    from grpo_lint.terminal import say
 
-    emit(f"grpo-lint: {visible(message)}\n", sys.stderr)
-
-
-def _parser(command: str) -> ArgumentParser:
-    import argparse
-
-    parser = argparse.ArgumentParser(
-        prog="grpo-lint" if command == "check" else f"grpo-lint {command}",
-        description="Finds the fault in an RL post-training config before a GPU is allocated.",
-        epilog=EPILOG if command == "check" else None,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    if command == "check":
-        _add_check(parser)
-    elif command == "show":
-        parser.add_argument("paths", nargs="+", metavar="PATH", help="a launch script or config file, or a directory")
-        parser.add_argument("--format", choices=("table", "json"), help="default: table")
-        parser.add_argument("--only", choices=("changed",), help="leave the frameworks' defaults out")
-        _add_target(parser)
-    elif command == "explain":
-        parser.add_argument(
-            "rules", nargs="+", metavar="RULE", help="a rule's id or name, such as NOT07 or group-size-1"
-        )
-    else:
-        parser.add_argument("--format", choices=("table", "json"), help="default: table")
-    return parser
+    say(message)
 
 
-def _add_check(parser: ArgumentParser) -> None:
-    from grpo_lint.reporters import FORMATS
+def _settings(options: Options, paths: Sequence[str]) -> Settings:
+    from grpo_lint.arguments import told
+    from grpo_lint.configure import configure
 
-    parser.add_argument("paths", nargs="*", metavar="PATH", help="files and directories to lint (default: .)")
-    parser.add_argument(
-        "--output",
-        action="append",
-        metavar="FORMAT[=FILE]",
-        help=f"write the report as {', '.join(FORMATS)} to a file or standard output; may be repeated (default: text)",
-    )
-    parser.add_argument("--select", action="append", metavar="RULES", help="only these: ids, names, prefixes, topics")
-    parser.add_argument(
-        "--ignore", action="append", metavar="RULES", help="leave these out: ids, names, prefixes, topics"
-    )
-    parser.add_argument(
-        "--fail-on",
-        choices=("note", "warning", "error"),
-        help="exit with 1 on findings of this severity or worse (default: warning)",
-    )
-    parser.add_argument("--color", choices=("auto", "always", "never"), help="default: auto")
-    parser.add_argument("--version", "-V", action="store_true", help="print the version and exit")
-    _add_target(parser)
-
-
-def _add_target(parser: ArgumentParser) -> None:
-    parser.add_argument(
-        "--target",
-        action="append",
-        metavar="FRAMEWORK=RELEASE",
-        help="the release that a framework runs at, such as verl=0.9.1; may be repeated",
-    )
-
-
-def _settings(options: Options) -> Settings:
-    from grpo_lint.run import FRAMEWORKS
-    from grpo_lint.settings import Settings, parse_targets
-
-    return Settings(
-        parse_targets(options.target or [], FRAMEWORKS),
-        _names(options.select),
-        _names(options.ignore),
-        options.fail_on,
-    )
-
-
-def _names(values: list[str] | None) -> tuple[str, ...]:
-    return tuple(name.strip() for value in values or () for name in value.split(",") if name.strip())
+    return configure(paths, told(options), options.settings, not options.no_settings)
 
 
 def _check(options: Options) -> int:
-    from grpo_lint.engine import Linter, MissingPath
-
     if options.version:
-        return main(["--version"])
-    outputs = [_output(text) for text in options.output or ["text"]]
-    settings = _settings(options)
-    try:
-        report = Linter(settings).check(options.paths or ["."])
-    except MissingPath as error:
-        raise UsageError(f"{error}: there is no such file or directory") from None
+        return _version()
+    if options.completion is not None:
+        from grpo_lint.completion import script
+
+        sys.stdout.write(script(options.completion))
+        return CLEAN
+    outputs = [_output(text) for text in options.output or ([] if options.statistics else ["text"])]
+    given = _given(options)
+    paths = list(given) or options.paths or ["."]
+    settings = _settings(options, paths)
+    if options.show_settings:
+        from grpo_lint.show_settings import write
+
+        write(settings, sys.stdout)
+        return CLEAN
+    report = _lint(options, settings, paths, given)
     for format, path in outputs:
         _write(format, path, report, options.color)
+    if options.statistics:
+        from grpo_lint.statistics import write as write_statistics
+
+        write_statistics(report, sys.stderr if options.output else sys.stdout)
     if report.errors:
         return FAILED
-    return FOUND if report.fails(settings.fail_on) else CLEAN
+    return FOUND if settings.fail_on != "never" and report.fails(settings.fail_on) else CLEAN
+
+
+def _given(options: Options) -> dict[str, bytes]:
+    """The file that standard input stands for, with its bytes; empty when standard input isn't to be linted."""
+    name = options.stdin_filename
+    if name is None and not options.stdin:
+        return {}
+    if name is None:
+        raise UsageError(
+            "--stdin: say with --stdin-filename NAME where the text belongs and, by its suffix, what it is"
+        )
+    if options.paths:
+        raise UsageError(f"--stdin-filename {name}: no other paths can be linted with it")
+    if options.diff_file == "-":
+        raise UsageError("--diff-file -: standard input is the file to lint already")
+    from grpo_lint.discover import kind_of
+    from grpo_lint.source import MAX_BYTES
+
+    data = sys.stdin.buffer.read(MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
+        raise UsageError(f"--stdin: more than {MAX_BYTES:,} bytes")
+    if kind_of(name, data) is None:
+        raise UsageError(
+            f"--stdin-filename {name}: no file of this name is read; it has to end like .sh, .yaml or .json"
+        )
+    return {name: data}
+
+
+def _lint(options: Options, settings: Settings, paths: Sequence[str], given: dict[str, bytes]) -> Report:
+    """The report, without the findings that a baseline or a diff leaves out."""
+    from grpo_lint.engine import Linter, MissingPath
+    from grpo_lint.terminal import progress
+
+    if options.write_baseline is not None and (options.baseline is not None or options.diff_file is not None):
+        raise UsageError("--write-baseline: it takes all findings, so neither --baseline nor --diff-file goes with it")
+    changes = _changes(options.diff_file) if options.diff_file is not None else None
+    known = _baseline(options.baseline) if options.baseline is not None else None
+    shown = progress()
+    try:
+        report = Linter(settings, given, shown).check(paths)
+    except MissingPath as error:
+        raise UsageError(f"{error}: there is no such file or directory") from None
+    finally:
+        if shown is not None:
+            shown.clear()
+    if options.write_baseline is not None:
+        from grpo_lint.baseline import Baseline
+        from grpo_lint.reporters.characters import count
+
+        known = Baseline.of(options.write_baseline, report.diagnostics)
+        known.save()
+        _say(f"{count(len(report.diagnostics), 'finding')} written to {options.write_baseline}")
+    if known is not None:
+        known.apply(report, paths)
+    if changes is not None:
+        changes.narrow(report)
+    return report
+
+
+def _changes(path: str) -> Changes:
+    from grpo_lint.changes import MAX_BYTES, Changes
+    from grpo_lint.source import Unreadable, read_bytes
+
+    try:
+        data = sys.stdin.buffer.read(MAX_BYTES + 1) if path == "-" else read_bytes(path, MAX_BYTES)
+    except Unreadable as error:
+        raise UsageError(f"--diff-file {path}: {error}") from None
+    if len(data) > MAX_BYTES:
+        raise UsageError(f"--diff-file {path}: more than {MAX_BYTES:,} bytes")
+    return Changes(data.decode("utf-8", "surrogateescape"))
+
+
+def _baseline(path: str) -> Baseline:
+    from grpo_lint.baseline import Baseline
+
+    return Baseline.load(path)
 
 
 def _output(text: str) -> tuple[str, str]:
@@ -260,74 +255,50 @@ def _output(text: str) -> tuple[str, str]:
 
 def _write(format: str, path: str, report: Report, color: str) -> None:
     from grpo_lint.reporters import Style, write
+    from grpo_lint.terminal import colored, use_utf8, width
 
     if not path:
-        _use_utf8()
-        write(format, report, sys.stdout, Style(_colored(color), _width()))
+        use_utf8()
+        write(format, report, sys.stdout, Style(colored(color), width()))
         sys.stdout.flush()
         return
     import io
 
+    from grpo_lint import atomic
+
     text = io.StringIO()
     write(format, report, text, Style(color == "always", 80))
     try:
-        with open(path, "w", encoding="utf-8", newline="") as stream:
-            stream.write(text.getvalue())
+        atomic.write(path, text.getvalue())
     except OSError as error:
         raise UsageError(f"--output {format}={path}: {error.strerror}") from None
-
-
-def _use_utf8() -> None:
-    """Let a terminal or pipe of another encoding show what it can rather than fail."""
-    reconfigure = getattr(sys.stdout, "reconfigure", None)
-    if reconfigure is not None:
-        reconfigure(errors="backslashreplace")
-
-
-def _colored(color: str) -> bool:
-    import os
-
-    if color != "auto":
-        return color == "always"
-    if os.environ.get("NO_COLOR"):
-        return False
-    return bool(os.environ.get("FORCE_COLOR")) or (sys.stdout.isatty() and os.environ.get("TERM") != "dumb")
-
-
-def _width() -> int:
-    """The terminal's width, within what reads well; 80 where there is none."""
-    import os
-
-    try:
-        columns = os.get_terminal_size(sys.stdout.fileno()).columns
-    except (OSError, ValueError):
-        return 80
-    return max(60, min(columns, 120))
 
 
 def _show(options: Options) -> int:
     from grpo_lint.engine import Linter, MissingPath
     from grpo_lint.show import write_json, write_table
+    from grpo_lint.terminal import use_utf8, width
 
-    linter = Linter(_settings(options))
+    linter = Linter(_settings(options, options.paths))
     try:
         runs = [run for file in linter.read(options.paths) for run in file.reading.runs]
     except MissingPath as error:
         raise UsageError(f"{error}: there is no such file or directory") from None
-    _use_utf8()
+    use_utf8()
     for notice in linter.notices:
         _say(f"{notice.path}: {notice.message}")
     changed = options.only == "changed"
     if options.format == "json":
         write_json(runs, sys.stdout, changed)
     else:
-        write_table(runs, sys.stdout, changed, _width())
+        write_table(runs, sys.stdout, changed, width())
     return FAILED if linter.errors else CLEAN
 
 
 def _explain(options: Options) -> int:
     from grpo_lint.nearest import suggestion
     from grpo_lint.rules import RULES
+    from grpo_lint.terminal import use_utf8
 
     by_name = {name: rule for rule in RULES for name in (rule.id, rule.name)}
     pages = []
@@ -338,15 +309,16 @@ def _explain(options: Options) -> int:
         twin = f" · states the same fault as {rule.twin}" if rule.twin else ""
         head = f"# {rule.id} {rule.name}\n\n{rule.severity} · evidence: {rule.evidence} · since {rule.since}{twin}"
         pages.append(f"{head}\n\n{rule.page}\n")
-    _use_utf8()
+    use_utf8()
     sys.stdout.write("\n".join(pages))
     return CLEAN
 
 
 def _rules(options: Options) -> int:
     from grpo_lint.rules import RULES
+    from grpo_lint.terminal import use_utf8
 
-    _use_utf8()
+    use_utf8()
     if options.format == "json":
         import json
 

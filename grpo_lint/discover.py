@@ -55,11 +55,11 @@ def relevant(data: bytes, markers: tuple[bytes, ...]) -> bool:
     return any(marker in data for marker in markers)
 
 
-def walk(root: str, unreadable: Callable[[str, str], None]) -> Iterator[str]:
+def walk(root: str, unreadable: Callable[[str, str], None], left_out: Callable[[str], bool]) -> Iterator[str]:
     """The files below a directory that have a name of ours, sorted; what .gitignore excludes is left out.
 
     Links to directories aren't followed, so a loop of links ends here. `unreadable` is told of each folder that can't
-    be listed, and why.
+    be listed, and why; `left_out` says of a folder or file that it doesn't count.
     """
     top = Repository.around(root).root
     names = tuple(part for part in os.path.relpath(os.path.realpath(root), top).split(os.sep) if part != ".")
@@ -80,9 +80,9 @@ def walk(root: str, unreadable: Callable[[str, str], None]) -> Iterator[str]:
         for entry in entries:
             path = (*names, entry.name)
             if entry.is_dir(follow_symlinks=False):
-                if entry.name not in SKIPPED and not _excluded(ignores, path, True):
+                if entry.name not in SKIPPED and not _excluded(ignores, path, True) and not left_out(entry.path):
                     below.append((entry.path, path, ignores))
-            elif _named_as_ours(entry.name) and not _excluded(ignores, path, False):
+            elif _named_as_ours(entry.name) and not _excluded(ignores, path, False) and not left_out(entry.path):
                 yield entry.path
         stack += reversed(below)
 

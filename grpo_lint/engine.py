@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import os
 
-from grpo_lint.diagnostics import Diagnostic, Label, Notice
+from grpo_lint.diagnostics import RANK, Diagnostic, Label, Notice
 from grpo_lint.discover import Repository, kind_of, relevant, shown, walk
 from grpo_lint.frameworks import registry
-from grpo_lint.nearest import suggestion
-from grpo_lint.report import Report, Undecided
-from grpo_lint.rules import RULES
+from grpo_lint.report import Report, Suppressed, Undecided
 from grpo_lint.run import Assembler, variants
-from grpo_lint.settings import SettingsError
+from grpo_lint.selection import enforced, levels, meant, selected
 from grpo_lint.source import SourceFile, Span, Unreadable, decode, read_bytes
 from grpo_lint.unified import Setting
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from grpo_lint.discover import Kind
     from grpo_lint.located import Problem
@@ -25,6 +23,9 @@ if TYPE_CHECKING:
     from grpo_lint.run import Reading
     from grpo_lint.runconfig import RunConfig
     from grpo_lint.settings import Settings
+
+MARK = "grpo-lint:"
+"""Stands in each comment that is addressed to us; without it, the code that reads them isn't even imported."""
 
 SNIFFED = 65_536
 """Bytes of a file's head that are enough to see whether it is ours, where the whole can't be read."""
@@ -35,23 +36,46 @@ class MissingPath(Exception):
 
 
 class File:
-    """A file to lint: where it lies, its text and kind, and what it was read as."""
+    """A file to lint: where it lies, its text and kind, and what it was read as.
 
-    __slots__ = ("kind", "path", "reading", "source")
+    `alone` says that what it is used for may lie outside of what is linted.
+    """
 
-    def __init__(self, path: str, source: SourceFile, kind: Kind, reading: Reading) -> None:
+    __slots__ = ("alone", "kind", "path", "reading", "source")
+
+    def __init__(self, path: str, source: SourceFile, kind: Kind, reading: Reading, alone: bool) -> None:
         self.path = path
         self.source = source
         self.kind = kind
         self.reading = reading
+        self.alone = alone
+
+    @property
+    def judged(self) -> bool:
+        """Whether a finding that isn't there proves something: all of it was read, with all that it is used for."""
+        runs = self.reading.runs
+        whole = not any(problem.fatal for problem in self.reading.problems) and all(run.complete for run in runs)
+        return bool(runs) and whole and not (self.alone and self.kind != "shell")
 
 
 class Linter:
-    """One linting: reads files, judges runs, and gathers what it found."""
+    """One linting: reads files, judges runs, and gathers what it found.
 
-    def __init__(self, settings: Settings) -> None:
+    `given` holds the bytes of files that are not to be read from where they lie, by path. `progress` is told before
+    each file how many were looked at and what was found so far.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        given: dict[str, bytes] | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> None:
         self.settings = settings
+        self.given = given or {}
+        self.progress = progress
         self.rules = selected(settings)
+        self.levels = levels(self.rules, settings)
         self.markers = registry.markers()
         self.notices: list[Notice] = []
         self.errors = False
@@ -60,6 +84,7 @@ class Linter:
         self._undecided: dict[tuple[str, str], Undecided] = {}
         self._found: dict[tuple[str, Span], Diagnostic] = {}
         self._assemblers: dict[str, Assembler] = {}
+        self._commented: list[File] = []
 
     def check(self, paths: Iterable[str]) -> Report:
         """Lint files and directories. Raises MissingPath before anything is read."""
@@ -68,9 +93,59 @@ class Linter:
                 self._judge_file(file)
             except Exception as error:
                 self._failed(file.path, error)
-        order = sorted(self._found.values(), key=lambda diagnostic: diagnostic.order)
-        undecided = tuple(self._undecided.values())
-        return Report(tuple(order), self.rules, tuple(self.notices), undecided, self.files, self.runs, self.errors)
+            if MARK in file.source.text:
+                self._commented.append(file)
+        kept, suppressed = self._suppress()
+        least = RANK[self.settings.min_severity]
+        return Report(
+            tuple(diagnostic for diagnostic in kept if RANK[diagnostic.severity] >= least),
+            self.rules,
+            tuple(self.notices),
+            tuple(self._undecided.values()),
+            self.files,
+            self.runs,
+            self.errors,
+            tuple(one for one in suppressed if RANK[one.diagnostic.severity] >= least),
+        )
+
+    def _suppress(self) -> tuple[list[Diagnostic], list[Suppressed]]:
+        """What was found, in order: the findings that count, and those that comments or the settings suppress."""
+        found, suppressed = list(self._found.values()), list[Suppressed]()
+        if any(MARK in source.text for source in {diagnostic.primary.span.file for diagnostic in found}) or (
+            self._commented
+        ):
+            found, suppressed = self._obey_comments(found)
+        if self.settings.per_file_ignores:
+            found, ignored = per_file(found, self.settings)
+            suppressed += ignored
+        suppressed.sort(key=lambda one: one.diagnostic.order)
+        return sorted(found, key=lambda diagnostic: diagnostic.order), suppressed
+
+    def _obey_comments(self, found: list[Diagnostic]) -> tuple[list[Diagnostic], list[Suppressed]]:
+        """Apply the comments to what was found, then say what is wrong with the comments, which they may suppress."""
+        from grpo_lint.suppress import Suppressions
+
+        comments = Suppressions(kind_of, enforced(self.settings), self._failed)
+        kept, suppressed = comments.apply(found)
+        for own in (False, True):
+            self._found = {}
+            for file in self._commented:
+                if not own:
+                    for problem in comments.faults(file.source, file.kind, self.settings.require_reason):
+                        self._judge_text(problem)
+                for problem in comments.unused(file.source, file.kind, self._judged(file), own):
+                    self._judge_text(problem)
+            more, hidden = comments.apply(self._found.values())
+            kept += more
+            suppressed += hidden
+        return kept, suppressed
+
+    def _judged(self, file: File) -> Callable[[str], bool]:
+        """Tells by its id whether a rule was enabled and had its say about a file."""
+        ids = {rule.id for rule in self.rules if rule.check or rule.text_check} if file.judged else set()
+        path = shown(file.path)
+        ids -= {rule for rule, where in self._undecided if file.kind != "shell" or where == path}
+        return ids.__contains__
 
     # -- reading
 
@@ -78,23 +153,25 @@ class Linter:
         """Each file of ours under the paths, read into its runs; what can't be read becomes a notice."""
         paths = list(paths)
         for path in paths:
-            if not os.path.lexists(path):
+            if path not in self.given and not os.path.lexists(path):
                 raise MissingPath(path)
         seen = set[str]()
         for path in paths:
             named = not os.path.isdir(path)
-            for name in (path,) if named else walk(path, self._unlisted):
+            for name in (path,) if named else walk(path, self._unlisted, self._left_out):
                 real = os.path.realpath(name)
-                if real not in seen:
+                if real not in seen and not self._excluded(name, named):
                     seen.add(real)
                     self.files += 1
+                    if self.progress is not None:
+                        self.progress(self.files, len(self._found))
                     file = self._read_file(name, path, named)
                     if file is not None:
                         yield file
 
     def _read_file(self, path: str, below: str, named: bool) -> File | None:
         try:
-            data = read_bytes(path)
+            data = self.given[path] if path in self.given else read_bytes(path)
             kind = kind_of(path, data)
             if kind is None or not relevant(data, self.markers):
                 return None
@@ -110,7 +187,24 @@ class Linter:
             self._failed(path, error)
             return None
         self.runs += len(reading.runs)
-        return File(path, source, kind, reading)
+        return File(path, source, kind, reading, not self._whole(below))
+
+    def _whole(self, path: str) -> bool:
+        """Whether a path that the user named holds all of its repository."""
+        root = self._assembler(path).repository.root
+        return os.path.isdir(path) and f"{root}{os.sep}".startswith(os.path.realpath(path).rstrip(os.sep) + os.sep)
+
+    def _left_out(self, path: str) -> bool:
+        return any(patterns.match(path) for patterns in self.settings.exclude)
+
+    def _excluded(self, path: str, named: bool) -> bool:
+        """Whether the settings leave a file out; a file that the user named isn't passed over in silence."""
+        for patterns in self.settings.exclude if named else ():
+            if patterns.match(path):
+                self.notices.append(Notice(shown(path), f"not linted: {patterns.origin} excludes it"))
+                return True
+        include = self.settings.include
+        return not named and bool(include) and not any(patterns.match(path) for patterns in include)
 
     def _assembler(self, path: str) -> Assembler:
         """One for each path that the user named, so that files are read once."""
@@ -172,6 +266,7 @@ class Linter:
     def _add(self, rule: Rule, finding: Finding, anchor: Span, when: tuple[str, ...]) -> None:
         """Make a finding a diagnostic; the same rule at the same place in several runs is one."""
         diagnostic = located(rule, finding, anchor, when)
+        diagnostic.severity = self.levels.get(rule.id, diagnostic.severity)
         key = (rule.id, diagnostic.primary.span)
         before = self._found.get(key)
         if before is None:
@@ -180,28 +275,27 @@ class Linter:
             before.when = ()
 
 
-def selected(settings: Settings) -> tuple[Rule, ...]:
-    """The rules that the settings ask for. Raises SettingsError for a name that means none."""
-    for name in (*settings.select, *settings.ignore):
-        if not any(_matches(rule, name) for rule in RULES):
-            known = {each for rule in RULES for each in (rule.id, rule.name, *rule.topics)}
-            hint = suggestion(name, known, "`grpo-lint rules` lists them")
-            raise SettingsError(f"no rule, prefix or topic is called {name!r}{hint}")
-    return tuple(
-        rule
-        for rule in RULES
-        if (not settings.select or any(_matches(rule, name) for name in settings.select))
-        and not any(_matches(rule, name) for name in settings.ignore)
-    )
-
-
-def _matches(rule: Rule, name: str) -> bool:
-    upper = name.upper()
-    return (
-        upper in (rule.id, "ALL")
-        or name in (rule.name, *rule.topics)
-        or (upper.isalpha() and rule.id[: len(upper)] == upper)
-    )
+def per_file(found: list[Diagnostic], settings: Settings) -> tuple[list[Diagnostic], list[Suppressed]]:
+    """The findings that stay, and those that `per-file-ignores` suppresses."""
+    kept: list[Diagnostic] = []
+    suppressed: list[Suppressed] = []
+    matching: dict[str, dict[str, str]] = {}  # path: {id of a rule: which patterns and settings ignore it there}
+    for diagnostic in found:
+        path = diagnostic.primary.span.file.path
+        if path not in matching:
+            matching[path] = {
+                rule.id: f"{entry.origin} ignores it in {entry.patterns[0]}"
+                for entry in settings.per_file_ignores
+                if entry.match(path)
+                for name in entry.names
+                for rule in meant(name)
+            }
+        reason = matching[path].get(diagnostic.rule)
+        if reason is None:
+            kept.append(diagnostic)
+        else:
+            suppressed.append(Suppressed(diagnostic, "per-file-ignores", reason))
+    return kept, suppressed
 
 
 def _head_is_relevant(path: str, markers: tuple[bytes, ...]) -> bool | None:

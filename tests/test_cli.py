@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from grpo_lint import __version__, cli
+from grpo_lint import __version__, arguments, cli
 from grpo_lint.reporters import FORMATS
 
 GOOD = '{"zero_optimization": {"stage": 2}, "bf16": {"enabled": true}, "gradient_clipping": 1.0}\n'
@@ -316,7 +316,7 @@ def test_the_version(run: Run, words: list[str]) -> None:
 
 def test_help_names_every_command(run: Run) -> None:
     text = run("--help").stdout
-    assert all(f"\n  {command} " in text for command in cli.COMMANDS)
+    assert all(f"\n  {command} " in text for command in arguments.COMMANDS)
 
 
 # -- where output goes

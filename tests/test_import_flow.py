@@ -11,17 +11,20 @@ PACKAGE = Path(grpo_lint.__file__).parent
 
 ORDER = [
     # a module may import from its own group and from those above it
-    {"source", "nearest"},
+    {"source", "nearest", "atomic"},
     {"located", "diagnostics"},
     {"syntax"},
     {"launch", "unified"},
     {"runconfig", "gitignore", "discover", "settings"},
     {"frameworks", "versions"},
-    {"run"},
+    {"run", "directives"},
     {"rules"},
-    {"report"},
+    {"report", "selection"},
+    {"suppress", "baseline", "changes"},
     {"engine", "show"},
-    {"reporters"},
+    {"configure", "settings_file", "settings_values"},
+    {"reporters", "statistics"},
+    {"terminal", "arguments", "show_settings", "completion"},
     {"cli"},
     {"__main__"},
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from grpo_lint.rules import source
+from grpo_lint.rules import own, source
 from grpo_lint.rules.avoidance import (
     clipping,
     estimator,
@@ -21,7 +21,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from grpo_lint.rules.rule import Rule
 
-_MODULES = (clipping, estimator, fsdp, limits, lora, moe, muon, overlap, precision, rollout, zero, source)
+_MODULES = (clipping, estimator, fsdp, limits, lora, moe, muon, overlap, precision, rollout, zero, source, own)
 
 RULES: tuple[Rule, ...] = tuple(
     sorted((rule for module in _MODULES for rule in module.RULES), key=lambda rule: rule.id)
