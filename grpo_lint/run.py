@@ -6,6 +6,7 @@ import os
 
 from grpo_lint.frameworks import accelerate, deepspeed, registry, verl
 from grpo_lint.frameworks.documents import document_at, paths_of
+from grpo_lint.located import Piece, Word
 from grpo_lint.runconfig import Options, RunConfig, Version
 from grpo_lint.unified import Origin, Setting, unknown
 from grpo_lint.versions import Evidence
@@ -17,9 +18,11 @@ if TYPE_CHECKING:
     from grpo_lint.discover import Kind, Repository
     from grpo_lint.frameworks.registry import Reader
     from grpo_lint.launch import Flag, Launch
-    from grpo_lint.located import Problem, Value, Word
+    from grpo_lint.located import Problem, Value
     from grpo_lint.source import SourceFile, Span
     from grpo_lint.syntax.document import Document
+    from grpo_lint.syntax.manifests import Container
+    from grpo_lint.syntax.shell import Command
 
 FRAMEWORKS = (verl.NAME, deepspeed.NAME, accelerate.NAME, "torch", "vllm", "sglang", "transformers", "trl")
 """The packages whose release can be told with `--target`."""
@@ -33,6 +36,10 @@ LAUNCHERS = {
     "accelerate": {"--num_processes": "n_gpus", "--num_machines": "nnodes"},
     "deepspeed": {"--num_gpus": "n_gpus", "--num_nodes": "nnodes"},
 }
+
+
+PLATFORM, GPU_LIMIT = "kubernetes", "resources.limits"
+"""Under this name a run's options hold the accelerators that its container asks for."""
 
 
 class Reading:
@@ -70,14 +77,18 @@ class Assembler:
     def _document(self, source: SourceFile, path: str, kind: Kind, reading: Reading) -> None:
         """A config file: each of its documents goes to the first framework that recognises it."""
         readers = list(registry.for_document(kind, source.text))
-        if not readers:
+        commands = kind == "yaml" and registry.may_hold_commands(source.text)
+        if not readers and not commands:
             return
-        for at, document in enumerate(_documents(source, kind, readers[0].yaml)):
+        consumer = readers[0].yaml if readers else "pyyaml"
+        for at, document in enumerate(_documents(source, kind, consumer)):
             root = document.root
             reader = root and next((r for r in readers if r.load().recognises_document(root)), None)
+            if root is not None and not reader and commands:
+                self._commands_in(root, path, reading)
             if root is None or not reader:
                 continue
-            if kind == "yaml" and reader.yaml != readers[0].yaml:
+            if kind == "yaml" and reader.yaml != consumer:
                 document = _documents(source, kind, reader.yaml)[at]
                 root = document.root or root
             reading.problems += document.problems
@@ -107,24 +118,59 @@ class Assembler:
                 return
         run.complete = False
 
+    def _commands_in(self, root: Value, path: str, reading: Reading) -> None:
+        """What a manifest's containers start, and the shell text of a job's description."""
+        from grpo_lint.launch import find
+        from grpo_lint.syntax import manifests
+
+        for container in manifests.containers(root):
+            launch = find([*_entry_point(container), *container.argv], container.env)
+            if launch is not None:
+                launch.gpus = container.gpus
+                self._launch(launch, path, reading)
+            elif container.script is not None:
+                self._shell_text(container.script, path, reading, container.gpus)
+        for scalar in manifests.scripts(root):
+            if registry.holds_launch(scalar.span.text):
+                self._shell_text(scalar, path, reading, None)
+
+    def _shell_text(self, scalar: Value, path: str, reading: Reading, gpus: Value | None) -> None:
+        """The launches of shell text inside a document. What is wrong with the text is not its reader's to say:
+        the platform may fill in parts of it first (`${{ ... }}`, `$$`)."""
+        from grpo_lint.syntax import manifests, shell
+
+        text = manifests.shell_text(scalar)
+        if text.usable:
+            with text as source:
+                commands = shell.run(source, self._loader(path), self._inside(path)).commands
+            for command in commands:
+                self._command(command, path, reading, gpus)
+
     # -- launches
 
     def _shell(self, source: SourceFile, path: str, reading: Reading) -> None:
-        from grpo_lint import script_problems
-        from grpo_lint.launch import find
         from grpo_lint.syntax import shell
 
-        inside = os.path.relpath(os.path.realpath(path), self.repository.root).replace(os.sep, "/")
-        script = shell.run(source, self._loader(path), inside)
-        recognised: list[Launch] = []
-        for command in script.commands:
-            launch = find(command.argv, command.env)
-            if launch is not None:
-                launch.when = tuple(condition.text for condition in command.when)
-                launch.open_ended = command.open_ended
-                if self._launch(launch, path, reading):
-                    recognised.append(launch)
-        reading.problems += script_problems.telling(script.problems, recognised)
+        script = shell.run(source, self._loader(path), self._inside(path))
+        found = (self._command(command, path, reading, None) for command in script.commands)
+        list(found)
+        reading.problems += script.problems
+
+    def _inside(self, path: str) -> str:
+        """A path as the shell reader counts it: from the repository's root."""
+        return os.path.relpath(os.path.realpath(path), self.repository.root).replace(os.sep, "/")
+
+    def _command(self, command: Command, path: str, reading: Reading, gpus: Value | None) -> Launch | None:
+        """The launch of a command, if a framework recognises it; then its run is in the reading."""
+        from grpo_lint.launch import find
+
+        launch = find(command.argv, command.env)
+        if launch is None:
+            return None
+        launch.when = tuple(condition.text for condition in command.when)
+        launch.open_ended = command.open_ended
+        launch.gpus = gpus
+        return launch if self._launch(launch, path, reading) else None
 
     def _loader(self, path: str) -> Callable[[str], SourceFile | None]:
         """Reads the files that a script sources or prints, by their paths in the repository or from the script's."""
@@ -225,6 +271,8 @@ class Assembler:
         run.versions = self.versions
         run.command, run.when = launch.argv, launch.when
         run.env = {name: word_setting(word, name) for name, word in launch.env.items()}
+        if launch.gpus is not None:
+            run.options.put(PLATFORM, GPU_LIMIT, deepspeed.as_setting(launch.gpus, GPU_LIMIT, "file"))
         for wrapper in launch.wrappers:
             for flag in wrapper.flags:
                 run.options.put(wrapper.name, flag.name, deepspeed.flag_setting(flag, flag.name))
@@ -238,6 +286,9 @@ class Assembler:
 def unify(run: RunConfig) -> None:
     """Work out the unified config of a run from its options."""
     run.fields = {}
+    asked = run.option(PLATFORM, GPU_LIMIT)
+    if asked.known:
+        run.fields["n_gpus"] = asked.map(lambda text: int(text) if str(text).isdigit() else text)
     for launcher, flags in LAUNCHERS.items():
         for flag, field in flags.items():
             setting = run.option(launcher, flag)
@@ -265,6 +316,16 @@ def variants(run: RunConfig) -> Iterator[RunConfig]:
         copy.when = (*run.when, *conditions)
         unify(copy)
         yield copy
+
+
+def _entry_point(container: Container) -> list[Word]:
+    """The program that a server's image starts by itself, where a container gives only its arguments."""
+    image = container.image
+    first = container.argv[0].text if container.argv else ""
+    if image is None or "vllm-openai" not in image.text or not (first == "" or first.startswith("-")):
+        return []
+    words = ("python3", "-m", "vllm.entrypoints.openai.api_server")
+    return [Word((Piece(text, image.span),), image.span) for text in words]
 
 
 def _documents(source: SourceFile, kind: Kind, consumer: str) -> list[Document]:
