@@ -12,6 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from grpo_lint.located import Value
     from grpo_lint.source import Span
 
 
@@ -43,10 +44,11 @@ class Launch:
     """A program with its arguments.
 
     `program` is the module (`verl.trainer.main_ppo`) or the path that is run, `is_module` which of the two; `word` the
-    word that names it. `argv` is the whole command as written, wrappers included; `args` what the program gets.
+    word that names it. `argv` is the whole command as written, wrappers included; `args` what the program gets; `gpus`
+    what the container around it asks for.
     """
 
-    __slots__ = ("args", "argv", "env", "is_module", "open_ended", "program", "when", "word", "wrappers")
+    __slots__ = ("args", "argv", "env", "gpus", "is_module", "open_ended", "program", "when", "word", "wrappers")
 
     def __init__(
         self,
@@ -67,6 +69,7 @@ class Launch:
         self.env = env
         self.when: tuple[str, ...] = ()
         self.open_ended = False
+        self.gpus: Value | None = None
 
     def __repr__(self) -> str:
         return f"Launch({self.program!r}, {len(self.args)} args)"

@@ -6,6 +6,7 @@ Read: core_v0.8.0 to core_v0.19.0 and main of 2026-08-22. Its parser takes no ab
 from __future__ import annotations
 
 from grpo_lint.frameworks import flags
+from grpo_lint.frameworks.deepspeed import as_setting
 from grpo_lint.frameworks.shape import copy, experts, given, precision, quotient
 from grpo_lint.unified import UNSET, Origin, Setting, derived
 
@@ -13,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from grpo_lint.discover import Repository
     from grpo_lint.launch import Launch
-    from grpo_lint.located import Problem
+    from grpo_lint.located import Problem, Value
     from grpo_lint.runconfig import RunConfig
 
 NAME = "megatron"
@@ -55,6 +56,28 @@ def read(launch: Launch, path: str, run: RunConfig, repository: Repository) -> l
     flags.use_defaults(run, DIALECT, PACKAGES)
     if arguments.last("--yaml-cfg") is not None:  # its file takes the place of the whole line
         run.complete = False
+    return []
+
+
+def recognises_document(root: Value) -> bool:
+    """Whether a YAML document is a test's or a job's config that holds flags as keys of MODEL_ARGS."""
+    arguments = root.get("MODEL_ARGS")
+    return arguments is not None and arguments.is_mapping and all(str(key).startswith("--") for key in arguments.data)
+
+
+def read_document(root: Value, path: str, run: RunConfig, repository: Repository) -> list[Problem]:
+    """Read MODEL_ARGS, where `true` stands for a switch and `false` for its absence, and ENV_VARS into `run`."""
+    for key, value in root.data["MODEL_ARGS"].data.items():
+        if value.data is False:
+            continue
+        kind = DIALECT.kind(str(key))
+        name = kind.name if kind is not None else str(key)
+        run.options.put(NAME, name, as_setting(value, name, "file"))
+    variables = root.get("ENV_VARS")
+    if variables is not None and variables.is_mapping:
+        for name, value in variables.data.items():
+            run.env[str(name)] = as_setting(value, str(name), "environment", str(value.plain()))
+    flags.use_defaults(run, DIALECT, PACKAGES)
     return []
 
 

@@ -75,10 +75,20 @@ READERS = (
     Reader(
         "megatron",
         "megatron",
+        documents="yaml",
+        markers=("MODEL_ARGS",),
+        yaml="pyyaml",
         launches=("--tensor-model-parallel-size", "--micro-batch-size", "--seq-length", "--num-attention-heads"),
     ),
     Reader("openrlhf", "openrlhf", launches=("openrlhf",)),
-    Reader("vllm", "vllm", launches=("vllm",)),
+    Reader(
+        "vllm",
+        "vllm",
+        documents="yaml",
+        markers=("tensor-parallel-size", "max-model-len", "gpu-memory-utilization", "max_model_len"),
+        yaml="pyyaml",
+        launches=("vllm",),
+    ),
     Reader("sglang", "sglang", launches=("sglang",)),
     Reader("ms_swift", "ms_swift", launches=("swift", "megatron"), companions=True),
     Reader(
@@ -109,6 +119,10 @@ COMPANIONS = ("deepspeed", "accelerate", "verl")
 """The markers of launches that name configs of these besides their own program's."""
 
 
+COMMAND_KEYS = ("containers:", "services:", "run:", "script:", "command:", "cmd:", "setup:")
+"""What YAML files have that hold commands."""
+
+
 def markers() -> tuple[bytes, ...]:
     """The words of which every file of ours holds one."""
     words = {word for reader in READERS for word in (*reader.markers, *reader.launches)}
@@ -120,6 +134,16 @@ def for_document(kind: str, text: str) -> Iterator[Reader]:
     for reader in READERS:
         if reader.documents == kind and any(marker in text for marker in reader.markers):
             yield reader
+
+
+def holds_launch(text: str) -> bool:
+    """Whether a text may hold the launch of a program of ours."""
+    return any(marker in text for reader in READERS for marker in reader.launches)
+
+
+def may_hold_commands(text: str) -> bool:
+    """Whether a YAML text may start a program of ours, as manifests and descriptions of jobs do."""
+    return any(key in text for key in COMMAND_KEYS) and holds_launch(text)
 
 
 def for_launch(words: list[str]) -> Iterator[Reader]:
