@@ -7,6 +7,7 @@ import re
 from grpo_lint.located import DYNAMIC, Piece, Word
 from grpo_lint.source import Span
 from grpo_lint.syntax.shell.arithmetic import Undecided
+from grpo_lint.syntax.shell.compound import UNARY
 from grpo_lint.syntax.shell.expand import Expander
 from grpo_lint.syntax.shell.patterns import Unmatchable, matches
 from grpo_lint.syntax.shell.script import paths
@@ -171,10 +172,9 @@ class Conditions(Expander):
         if op in ("-f", "-e", "-s", "-r", "-d") and operand.word is not None and self.exists(operand.word, world):
             return op != "-d"
         span = operand.span
-        verdict = self.doubt(f"`{op} {shown(operand.source)}`", span, world, operand)
-        if op == "-t":
-            return False
-        return verdict
+        if op == "-t" or len(op) != 2 or op[0] != "-" or op[1] not in UNARY:
+            return False  # "unary operator expected" is an error, whose status is not 0
+        return self.doubt(f"`{op} {shown(operand.source)}`", span, world, operand)
 
     def empty(self, operand: Operand, world: World) -> Outcome:
         if not operand.reason:

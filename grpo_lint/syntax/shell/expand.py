@@ -208,8 +208,9 @@ class Expander(Parameters):
                 if splits and not part.quoted:
                     fields.split(Text(tuple(pieces)), self.place.span(part.start, part.end), self.ifs(world))
                     continue
+                woven = type(self.place) is Woven and not part.quoted
                 for piece in pieces:
-                    fields.add(piece)
+                    fields.add(piece, None, woven and bool(piece.reason))
             elif type(part) is Param:
                 more = self.parameter(part, fields, world) or more
             else:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from grpo_lint.syntax.shell.escapes import unescaped
 from grpo_lint.syntax.shell.tree import Arith, CommandSub, Lit, Param, ProcSub, Redirection, WordNode
 
 TYPE_CHECKING = False
@@ -21,10 +22,6 @@ BRACED_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*#?$!-]")
 PARAM_OP = re.compile(r":[-=+?]|##?|%%?|//|/[#%]|/|\^\^?|,,?|@[A-Za-z]|[-=+?]|:")
 BLANKS = re.compile(r"(?:[ \t]|\\\n)+")
 LINES = re.compile(r"[^\n]*\n|[^\n]+")
-ANSI = re.compile(
-    r"\\(?:([abeEfnrtv\\'\"?])|([0-7]{1,3})|x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|c(.))"
-)
-ANSI_CHARS = dict(zip("abeEfnrtv\\'\"?", "\a\b\x1b\x1b\f\n\r\t\v\\'\"?", strict=True))
 
 
 class ShellSyntaxError(Exception):
@@ -127,9 +124,11 @@ class Lexer:
         elif after and (not mode.escapes or after in mode.escapes):
             self.at += 2
             parts.append(Lit(after, start, self.at, True))
-        else:
+        elif after or mode.escapes:
             self.at += 1
             parts.append(Lit("\\", start, self.at, True))
+        else:  # at the very end bash drops it
+            self.at += 1
 
     def single(self, parts: list[Part]) -> None:
         close = self.text.find("'", self.at + 1, self.end)
@@ -178,7 +177,7 @@ class Lexer:
                 raise ShellSyntaxError("the single quote is never closed", start)
             at += 2 if char == "\\" else 1
         self.at = at + 1
-        return Lit(ANSI.sub(_ansi_char, self.text[start + 2 : at]), start, self.at, True)
+        return Lit(unescaped(self.text[start + 2 : at]), start, self.at, True)
 
     def parenthesis(self, quoted: bool) -> Part:
         """`$((...))` or `$(...)`."""
@@ -397,13 +396,3 @@ def _untabbed(parts: list[Part]) -> list[Part]:
             fresh = line.endswith("\n")
             at += len(line)
     return done
-
-
-def _ansi_char(match: re.Match[str]) -> str:
-    plain, octal, short, code, long, control = match.groups()
-    if plain:
-        return ANSI_CHARS[plain]
-    if control:
-        return chr(ord(control) & 31)
-    number = int(octal, 8) if octal else int(short or code or long, 16)
-    return chr(number) if number < 0x110000 and not 0xD800 <= number < 0xE000 else "\ufffd"

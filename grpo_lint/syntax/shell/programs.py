@@ -6,15 +6,16 @@ import re
 
 from grpo_lint.located import Piece, Word
 from grpo_lint.source import SourceFile, Span
-from grpo_lint.syntax.shell import names
 from grpo_lint.syntax.shell.arithmetic import Undecided
-from grpo_lint.syntax.shell.builtins import Builtins
+from grpo_lint.syntax.shell.builtins import BUILTINS, NOTHING
 from grpo_lint.syntax.shell.compound import parse
 from grpo_lint.syntax.shell.conditions import shown
+from grpo_lint.syntax.shell.emission import Emission
+from grpo_lint.syntax.shell.inputs import Call
 from grpo_lint.syntax.shell.outputs import OUTPUTS
-from grpo_lint.syntax.shell.script import Command, FolderPiece, Problem, Redirect, Script, WrittenFile, paths
-from grpo_lint.syntax.shell.tree import Function, ListNode, Redirection, Simple
-from grpo_lint.syntax.shell.values import EMPTY, Frame, Text, Use, Variable, World, Woven, Written, text_of, unknown
+from grpo_lint.syntax.shell.script import paths
+from grpo_lint.syntax.shell.tree import Function, ListNode, Simple
+from grpo_lint.syntax.shell.values import Frame, Text, Variable, World, Woven, Written, unknown
 from grpo_lint.syntax.shell.worlds import Verdict
 
 TYPE_CHECKING = False
@@ -23,71 +24,19 @@ if TYPE_CHECKING:
 
     from grpo_lint.syntax.shell.conditions import Outcome
     from grpo_lint.syntax.shell.tree import Node
-    from grpo_lint.syntax.shell.worlds import When
 
 MAX_CALLS = 12
 """Depth of function calls, `eval` and `source` that is followed."""
-MAX_PROBLEMS = 200
 
 HARMLESS_SOURCE = re.compile(
     r"(?:^|/)(?:activate|conda\.sh|\.?(?:bashrc|bash_profile|profile|zshrc)|setvars\.sh|set_env\.sh|modules\.sh|init\.sh|functions)$"
 )
 """Files that set up an installation, not a run's values."""
-PLACEHOLDER = re.compile(
-    r"<(?:your|my|path|insert|enter|fill|change|replace|put|the)[ _-][^<>|/]*>|<[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+>|"
-    r"<[^<>|/]*(?:[ _-]here|[ _-]path|[ _-]dir|[ _-]key|[ _-]token)>",
-    re.IGNORECASE,
-)
 
 
-class Programs(Builtins):
-    script: Script
-    load: Callable[[str], SourceFile | None] | None
-    trees: dict[int, ListNode]
-    evaluated: dict[tuple[int, str], tuple[Woven, ListNode]]
-    steps: int
-    nested: int
-    calls: int
-    route: list[tuple[int, int]]
-    trail: list[Span]
-    emitted: dict[object, list[tuple[Command, list[When]]]]
-    written: list[tuple[WrittenFile, World]]
-    background: bool
-    piped: bool
-    capturing: bool
-    unread: str
-    said: set[tuple[str, int]]
-
+class Programs(Emission):
     def execute(self, node: Node, worlds: list[World]) -> list[World]:
         raise NotImplementedError
-
-    def verdict(self, world: World) -> Verdict:
-        """What the world's unknown status is about."""
-        about = world.verdict
-        if isinstance(about, Verdict):
-            return about
-        if isinstance(about, tuple):
-            node, place = about
-            span = place.span(node.start, node.end)
-            return Verdict(f"`{shown(span.text)}` succeeds", f"`{shown(span.text)}` fails", span, None, True)
-        span = self.place.span(0, 0)
-        return Verdict("it succeeds", "it fails", span, None, True)
-
-    def problem(self, kind: str, message: str, span: Span, cause: Span | None = None) -> None:
-        """Notes a fact once for each place."""
-        key = kind, span.start
-        if key not in self.said and len(self.said) < MAX_PROBLEMS:
-            self.said.add(key)
-            self.script.problems.append(Problem(kind, message, span, cause))
-
-    def gave_up(self, message: str, span: Span) -> None:
-        self.problem("gave-up", message, span)
-
-    def split_note(self, found: list[tuple[Span, str]], word: Word) -> None:
-        for span, text in found:
-            self.problem(
-                "unquoted-split", f"{span.text} holds blanks and is not quoted: {shown(text)!r} splits here", span
-            )
 
     # one command
 
@@ -111,10 +60,10 @@ class Programs(Builtins):
             return self.with_prefix(node, world, lambda: SPECIAL[name](self, node, argv, unsure, more, world))
         before = world.status
         if name in ("exit", "return"):
-            from grpo_lint.syntax.shell.builtins import Call
-
             self.leave(Call(name, node, argv, unsure, more, self.place.span(node.start, node.end)), world, before)
             return [world]
+        if node.redirects and (name in BUILTINS or name in NOTHING):
+            self.redirected(node.redirects, [world])
         if node.assigns and name in ("read", "mapfile", "readarray", "printf", "echo", "cd"):
             return self.with_prefix(node, world, lambda: self.run_builtin(name, node, argv, unsure, more, world))
         if not self.builtin(name, node, argv, unsure, world, more):
@@ -177,90 +126,6 @@ class Programs(Builtins):
     def output(self, node: Simple, argv: list[Word], world: World) -> list[Piece] | None:
         maker = OUTPUTS.get(argv[0].text)
         return None if maker is None else maker(self, argv, world, self.place.span(node.start, node.end))
-
-    def emit(self, node: Simple, argv: list[Word], unsure: list[int], more: bool, world: World) -> None:
-        env = self.exports(world)
-        if node.assigns:
-            env = dict(env)
-            for assign in node.assigns:
-                value = self.text(assign.value, world)
-                where = assign.value or assign
-                env[assign.name] = Word(tuple(value.pieces()), self.place.span(where.start, where.end))
-        records = self.emitted.setdefault((id(node), *self.route), [])
-        for command, whens in records:
-            if same_words(command.argv, argv) and same_env(command.env, env):
-                whens.append(world.when)
-                return
-        command = Command(argv, env, self.place.span(node.start, node.end))
-        records.append((command, [world.when]))
-        command.background, command.piped, command.captured = self.background, self.piped, self.capturing
-        command.open_ended, command.unsure = more, tuple(unsure)
-        command.via = tuple(reversed(self.trail))
-        if world.cwd.parts and isinstance(world.cwd.parts[0], FolderPiece) and len(world.cwd.parts) == 1:
-            command.folders = world.cwd.parts[0].folders
-        if node.redirects:
-            command.redirects = tuple(self.redirect(redirect, world) for redirect in node.redirects)
-            self.writes(command, world)
-        self.check_words(command, world)
-        self.script.commands.append(command)
-
-    def redirect(self, node: Redirection, world: World) -> Redirect:
-        body = None
-        if node.body is not None:
-            span = self.place.span(node.body.start, node.body.end)
-            body = Word(tuple(self.text(node.body, world).pieces()), span)
-        word = self.redirect_word(node, world)
-        if node.op == "<<<":
-            body = word
-        return Redirect(node.op, node.fd, word, self.place.span(node.start, node.end), body)
-
-    def redirect_word(self, node: Redirection, world: World) -> Word:
-        span = self.place.span(node.target.start, node.target.end)
-        if node.op in ("<<", "<<-"):
-            return Word((Piece(span.text, span),), span)
-        return Word(tuple(self.text(node.target, world).pieces()), span)
-
-    def redirected(self, nodes: list[Redirection], worlds: list[World]) -> None:
-        """The redirections of a compound command: only what they run matters."""
-        for node in nodes:
-            for world in worlds:
-                self.redirect_word(node, world)
-
-    def writes(self, command: Command, world: World) -> None:
-        """A here-document that the command writes to a file."""
-        body = next((r.body for r in command.redirects if r.op in ("<<", "<<-") and r.body is not None), None)
-        if body is None:
-            return
-        name = command.argv[0].text
-        targets: list[tuple[Word, bool]] = []
-        if name == "cat" and all(word.text == "-" for word in command.argv[1:]):
-            targets = [(r.target, r.op == ">>") for r in command.redirects if r.op in (">", ">>", ">|")]
-        elif name == "tee":
-            append = any(word.text in ("-a", "--append") for word in command.argv)
-            targets = [(word, append) for word in command.argv[1:] if not word.text.startswith("-")]
-        for path, append in targets:
-            written = WrittenFile(path, body, command.span, append, command.folders)
-            written.when = world.when
-            self.script.files.append(written)
-
-    def check_words(self, command: Command, world: World) -> None:
-        for word in command.argv:
-            for piece in word.pieces:
-                if piece.reason.endswith(" is not set in the script"):
-                    name = piece.reason.split(" ", 1)[0]
-                    if not names.from_environment(name) and not self.set_somewhere(name):
-                        self.problem("unset-variable", f"{name} is used but never set", piece.span)
-                elif "<" in piece.text and (found := PLACEHOLDER.search(piece.text)):
-                    self.problem("placeholder", f"{found.group()} is left to be filled in", piece.span)
-
-    def set_somewhere(self, name: str) -> bool:
-        """Whether the text of the script (or of a file it reads) sets the variable at all."""
-        pattern = re.compile(
-            rf"\b{name}(?:\[[^\]\n]*\])?\+?=|\b(?:read|mapfile|readarray|for|getopts|printf)\b[^\n]*\b{name}\b"
-        )
-        return any(pattern.search(source.text) for source in (self.main, *self.script.sourced))
-
-    main: SourceFile
 
     # functions, eval, source
 
@@ -396,8 +261,6 @@ class Programs(Builtins):
         return [world]
 
     def command(self, node: Simple, argv: list[Word], unsure: list[int], more: bool, world: World) -> list[World]:
-        from grpo_lint.syntax.shell.builtins import Call
-
         self.look_up(Call("command", node, argv, unsure, more, self.place.span(node.start, node.end)), world)
         return [world]
 
@@ -443,16 +306,3 @@ def _returned(world: World) -> None:
 
 def _whole(source: SourceFile) -> Piece:
     return Piece(source.text, Span(source, 0, len(source.text)))
-
-
-def same_words(first: list[Word], second: list[Word]) -> bool:
-    return len(first) == len(second) and all(a is b or a.text == b.text for a, b in zip(first, second, strict=True))
-
-
-def same_env(first: dict[str, Word], second: dict[str, Word]) -> bool:
-    if first is second:
-        return True
-    return first.keys() == second.keys() and all(word.text == second[name].text for name, word in first.items())
-
-
-__all__ = ["EMPTY", "Programs", "Use", "text_of"]

@@ -77,7 +77,8 @@ def prepared(
     evaluator.trees, evaluator.evaluated, evaluator.emitted, evaluator.said = {}, {}, {}, set()
     evaluator.route, evaluator.trail = [], []
     evaluator.steps = evaluator.nested = evaluator.calls = evaluator.sourcing = 0
-    evaluator.background = evaluator.piped = evaluator.capturing = evaluator.said_caller = False
+    evaluator.background = evaluator.piped = evaluator.capturing = False
+    evaluator.said_caller = evaluator.exhausted = False
     evaluator.unread = ""
     return evaluator
 

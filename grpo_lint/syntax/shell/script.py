@@ -26,10 +26,12 @@ class FolderPiece(Piece):
 class Choice:
     """A place where reading had to follow several ways, because a test isn't decided."""
 
-    __slots__ = ("branches",)
+    __slots__ = ("branches", "presumed")
 
-    def __init__(self, branches: int) -> None:
+    def __init__(self, branches: int, presumed: bool = False) -> None:
         self.branches = branches
+        self.presumed = presumed
+        """It is only about whether a program succeeds."""
 
 
 class Condition:

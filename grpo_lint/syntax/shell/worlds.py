@@ -13,17 +13,21 @@ if TYPE_CHECKING:
     When: TypeAlias = tuple[Condition, ...]
 
 MAX_WORLDS = 16
+MAX_CONDITIONS = 24
+"""Conditions of one world; later ones are not told."""
+MAX_SIMPLIFIED = 40
 
 
 class Verdict:
     """What an undecided test is about: the texts for both outcomes, and a key under which its outcome is remembered.
 
-    `presumed`: a program's exit status, which is taken for success where nothing else is known.
+    `presumed` is for a program's exit status, which is taken for success where nothing else is known: whether the test
+    then holds; None for tests of which nothing is presumed.
     """
 
     __slots__ = ("caller", "key", "no", "presumed", "span", "yes")
 
-    def __init__(self, yes: str, no: str, span: Span, key: object = None, presumed: bool = False) -> None:
+    def __init__(self, yes: str, no: str, span: Span, key: object = None, presumed: bool | None = None) -> None:
         self.yes = yes
         self.no = no
         self.span = span
@@ -33,7 +37,8 @@ class Verdict:
         """It rests on the arguments that the script's caller gives."""
 
     def negated(self) -> Verdict:
-        other = Verdict(self.no, self.yes, self.span, None if self.key is None else ("not", self.key), self.presumed)
+        key = None if self.key is None else ("not", self.key)
+        other = Verdict(self.no, self.yes, self.span, key, None if self.presumed is None else not self.presumed)
         other.caller = self.caller
         return other
 
@@ -52,14 +57,19 @@ def remembered(world: World, key: object) -> bool | None:
 
 def fork(world: World, verdict: Verdict) -> tuple[World, World]:
     """The world where the test holds, and the one where it doesn't."""
-    choice = Choice(2)
+    choice = Choice(2, verdict.presumed is not None)
     other = world.fork()
-    world.when = (*world.when, Condition(verdict.yes, verdict.span, choice, 0, verdict.key))
     opposite = None if verdict.key is None else ("not", verdict.key)
-    other.when = (*other.when, Condition(verdict.no, verdict.span, choice, 1, opposite))
+    world.when = added(world.when, Condition(verdict.yes, verdict.span, choice, 0, verdict.key))
+    other.when = added(other.when, Condition(verdict.no, verdict.span, choice, 1, opposite))
     world.status, other.status = 0, 1
     world.verdict = other.verdict = None
     return world, other
+
+
+def added(when: When, condition: Condition) -> When:
+    """The conditions with one more, unless there are too many to keep track of."""
+    return (*when, condition) if len(when) < MAX_CONDITIONS else when
 
 
 def merge(worlds: list[World]) -> list[World]:
@@ -96,7 +106,7 @@ def simplify(whens: list[When]) -> list[When]:
     """Fewer lists of conditions that together say the same: a choice of which every branch is there drops out."""
     done = list(dict.fromkeys(whens))
     changed = True
-    while changed and len(done) > 1:
+    while changed and 1 < len(done) <= MAX_SIMPLIFIED:
         changed = False
         for condition in [condition for when in done for condition in when]:
             holders = [when for when in done if any(other.choice is condition.choice for other in when)]
@@ -115,6 +125,8 @@ def simplify(whens: list[When]) -> list[When]:
                 done = list(dict.fromkeys([when for when in done if when not in drop] + full))
                 changed = True
                 break
+    if len(done) > MAX_SIMPLIFIED:
+        return [common(done)]
     least = [when for when in done if not any(other != when and set(other) < set(when) for other in done)]
     return least or done
 

@@ -1,0 +1,169 @@
+"""`if`, `case`, `&&` and `||`: the ways that a script may take."""
+
+from __future__ import annotations
+
+from grpo_lint.syntax.shell.conditions import subject_name
+from grpo_lint.syntax.shell.patterns import Unmatchable, matches
+from grpo_lint.syntax.shell.programs import Programs
+from grpo_lint.syntax.shell.script import Choice, Condition
+from grpo_lint.syntax.shell.tree import AndOr, Case, If, Simple
+from grpo_lint.syntax.shell.values import World
+from grpo_lint.syntax.shell.worlds import added, fork, merge
+
+
+class Branches(Programs):
+    def parted(self, worlds: list[World], condition: bool) -> tuple[list[World], list[World], list[World]]:
+        """Worlds by their last status: success, failure, and those that have ended. Undecided ones fork.
+
+        `condition`: the status was asked for by `if` or `while`, so that a program's is not just presumed.
+        """
+        yes: list[World] = []
+        no: list[World] = []
+        ended: list[World] = []
+        for world in worlds:
+            if world.flow is not None:
+                ended.append(world)
+            elif world.status is not None:
+                (no if world.status else yes).append(world)
+            else:
+                verdict = self.verdict(world)
+                if verdict.presumed is not None and (not condition or self.environment is not None):
+                    (yes if verdict.presumed else no).append(world)
+                else:
+                    holds, fails = fork(world, verdict)
+                    yes.append(holds)
+                    no.append(fails)
+        return yes, no, ended
+
+    def and_or(self, node: AndOr, worlds: list[World]) -> list[World]:
+        ended: list[World] = []
+        live = self.execute(node.first, worlds)
+        for operator, right in node.rest:
+            harmless = operator == "||" and isinstance(right, Simple) and self.only_reports(right)
+            yes, no, gone = self.parted(live, operator == "||" and not harmless)
+            ended.extend(gone)
+            run, skip = (yes, no) if operator == "&&" else (no, yes)
+            after = self.execute(right, run) if run else []
+            ended.extend(world for world in after if world.flow is not None)
+            guards = [world for world in after if world.flow is not None]
+            live = [world for world in after if world.flow is None]
+            if guards and not live:
+                self.unguard(guards, skip)
+            live = merge(skip + live)
+            if not live:
+                break
+        return ended + live
+
+    def only_reports(self, node: Simple) -> bool:
+        """Whether a command after `||` changes nothing for what follows a success."""
+        return bool(node.words) and getattr(node.words[0], "plain", None) in ("true", ":", "echo", "exit", "return")
+
+    def unguard(self, ended: list[World], rest: list[World]) -> None:
+        """Drops the condition that only says that the script did not stop with an error."""
+        failed = all(world.flow == ("exit", 0) and world.status != 0 for world in ended)
+        choices = {
+            world.when[-1].choice for world in ended if world.when and (failed or world.when[-1].choice.presumed)
+        }
+        for world in rest if choices else ():
+            world.when = tuple(condition for condition in world.when if condition.choice not in choices)
+
+    def branches(self, node: If, worlds: list[World]) -> list[World]:
+        live, done = worlds, []
+        for test, body in node.clauses:
+            yes, no, ended = self.parted(self.execute(test, live), True)
+            done.extend(ended)
+            if yes:
+                after = self.execute(body, yes)
+                if no and all(world.flow is not None for world in after):
+                    self.unguard(after, no)
+                done.extend(after)
+            live = no
+            if not live:
+                break
+        if live:
+            if node.otherwise is not None:
+                live = self.execute(node.otherwise, live)
+                if done and all(world.flow is not None for world in live):
+                    self.unguard(live, done)
+            else:
+                for world in live:
+                    world.status, world.verdict = 0, None
+        return merge(done + live)
+
+    def case(self, node: Case, worlds: list[World]) -> list[World]:
+        done: list[World] = []
+        entering: dict[int, list[World]] = {}
+        for world in worlds:
+            for arm, entered in self.arms(node, world):
+                if arm is None:
+                    entered.status, entered.verdict = 0, None
+                    done.append(entered)
+                else:
+                    entering.setdefault(arm, []).append(entered)
+        falling: list[World] = []
+        for number, (_, body, terminator) in enumerate(node.arms):
+            live = entering.get(number, []) + falling
+            falling = []
+            if live:
+                after = self.execute(body, live)
+                if len(entering) > 1 and all(world.flow is not None for world in after):
+                    others = [world for n, group in entering.items() if n != number for world in group]
+                    self.unguard(after, others + done)
+                if terminator == ";&":
+                    falling = [world for world in after if world.flow is None]
+                    after = [world for world in after if world.flow is not None]
+                done.extend(after)
+        return merge(done + falling)
+
+    def arms(self, node: Case, world: World) -> list[tuple[int | None, World]]:
+        """The arms that the world may enter, each with a world for it; None for no arm at all."""
+        subject = self.operand_of(node.subject, world)
+        key = ("eq", subject.source), self.facts(subject, world)
+        if subject.reason:
+            for condition in world.when:
+                if isinstance(condition.key, tuple) and len(condition.key) == 3 and condition.key[:2] == key:
+                    subject.text, subject.reason = str(condition.key[2]), ""
+        possible: list[tuple[int | None, str]] = []
+        name = subject_name(subject.source)
+        for number, (patterns, _, _) in enumerate(node.arms):
+            texts = []
+            for pattern in patterns:
+                atoms, reason = self.atoms(pattern, world)
+                text = "".join(part for part, _ in atoms)
+                try:
+                    if not subject.reason and not reason and matches(atoms, subject.text):
+                        return [*self.arm_worlds(possible, node, world, key), (number, world)]
+                except Unmatchable:
+                    reason = "undecided"
+                if subject.reason or reason:
+                    texts.append(text)
+            if texts == ["*"]:
+                possible.append((number, f"{name} is none of these" if possible else ""))
+                return self.arm_worlds(possible, node, world, key, last=True)
+            if texts:
+                possible.append((number, f"{name}={'|'.join(texts)}"))
+        if not possible:
+            return [(None, world)]
+        possible.append((None, f"{name} is none of these"))
+        return self.arm_worlds(possible, node, world, key, last=True)
+
+    def arm_worlds(
+        self,
+        possible: list[tuple[int | None, str]],
+        node: Case,
+        world: World,
+        key: tuple[object, object],
+        last: bool = False,
+    ) -> list[tuple[int | None, World]]:
+        if len(possible) == 1 and last:
+            return [(possible[0][0], world)]
+        choice = Choice(len(possible) + (0 if last else 1))
+        span = self.place.span(node.subject.start, node.subject.end)
+        done: list[tuple[int | None, World]] = []
+        for branch, (arm, text) in enumerate(possible):
+            entered = world if last and branch == len(possible) - 1 else world.fork()
+            value = text.partition("=")[2] if "=" in text and not set(text) & set("*?[|") else None
+            full = (*key, value) if value is not None else None
+            entered.when = added(entered.when, Condition(text, span, choice, branch, full))
+            done.append((arm, entered))
+        return done
