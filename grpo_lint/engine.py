@@ -36,26 +36,23 @@ class MissingPath(Exception):
 
 
 class File:
-    """A file to lint: where it lies, its text and kind, and what it was read as.
+    """A file to lint: where it lies, its text and kind, what it was read as, and the path of the user's it is below."""
 
-    `alone` says that what it is used for may lie outside of what is linted.
-    """
+    __slots__ = ("below", "kind", "path", "reading", "source")
 
-    __slots__ = ("alone", "kind", "path", "reading", "source")
-
-    def __init__(self, path: str, source: SourceFile, kind: Kind, reading: Reading, alone: bool) -> None:
+    def __init__(self, path: str, source: SourceFile, kind: Kind, reading: Reading, below: str) -> None:
         self.path = path
         self.source = source
         self.kind = kind
         self.reading = reading
-        self.alone = alone
+        self.below = below
 
     @property
-    def judged(self) -> bool:
-        """Whether a finding that isn't there proves something: all of it was read, with all that it is used for."""
+    def whole(self) -> bool:
+        """Whether all of it was read, with all that its runs name: a finding that isn't there then proves something."""
         runs = self.reading.runs
-        whole = not any(problem.fatal for problem in self.reading.problems) and all(run.complete for run in runs)
-        return bool(runs) and whole and not (self.alone and self.kind != "shell")
+        fatal = any(problem.fatal for problem in self.reading.problems)
+        return bool(runs) and not fatal and all(run.complete for run in runs)
 
 
 class Linter:
@@ -125,15 +122,15 @@ class Linter:
         """Apply the comments to what was found, then say what is wrong with the comments, which they may suppress."""
         from grpo_lint.suppress import Suppressions
 
-        comments = Suppressions(kind_of, enforced(self.settings), self._failed)
+        comments = Suppressions(enforced(self.settings), self._failed)
         kept, suppressed = comments.apply(found)
         for own in (False, True):
             self._found = {}
             for file in self._commented:
                 if not own:
-                    for problem in comments.faults(file.source, file.kind, self.settings.require_reason):
+                    for problem in comments.faults(file.source, self.settings.require_reason):
                         self._judge_text(problem)
-                for problem in comments.unused(file.source, file.kind, self._judged(file), own):
+                for problem in comments.unused(file.source, self._judged(file), own):
                     self._judge_text(problem)
             more, hidden = comments.apply(self._found.values())
             kept += more
@@ -141,8 +138,13 @@ class Linter:
         return kept, suppressed
 
     def _judged(self, file: File) -> Callable[[str], bool]:
-        """Tells by its id whether a rule was enabled and had its say about a file."""
-        ids = {rule.id for rule in self.rules if rule.check or rule.text_check} if file.judged else set()
+        """Tells by its id whether a rule was enabled and had its say about a file.
+
+        What uses a config file may lie outside of what is linted, unless that is the whole repository.
+        """
+        alone = file.kind != "shell" and not self._holds_repository(file.below)
+        judged = file.whole and not alone
+        ids = {rule.id for rule in self.rules if rule.check or rule.text_check} if judged else set()
         path = shown(file.path)
         ids -= {rule for rule, where in self._undecided if file.kind != "shell" or where == path}
         return ids.__contains__
@@ -187,9 +189,9 @@ class Linter:
             self._failed(path, error)
             return None
         self.runs += len(reading.runs)
-        return File(path, source, kind, reading, not self._whole(below))
+        return File(path, source, kind, reading, below)
 
-    def _whole(self, path: str) -> bool:
+    def _holds_repository(self, path: str) -> bool:
         """Whether a path that the user named holds all of its repository."""
         root = self._assembler(path).repository.root
         return os.path.isdir(path) and f"{root}{os.sep}".startswith(os.path.realpath(path).rstrip(os.sep) + os.sep)

@@ -40,6 +40,7 @@ OPTIONS = {
     "levels": Option("levels", "{}", "The severity of rules, or off.", (*SEVERITIES, "off")),
     "per-file-ignores": Option("per-file", "{}", "Rules that don't count in the files that a pattern matches."),
     "enforce": Option("rules", "[]", "Rules that a comment can't suppress."),
+    "strict-forms": Option("flag", "false", "Judge by the strict forms of rules as well."),
     "require-reason": Option("flag", "false", "Report a suppressing comment that gives no reason."),
     "fail-on": Option("choice", '"warning"', "The weakest severity that fails the linting.", (*SEVERITIES, "never")),
     "min-severity": Option("choice", '"note"', "The weakest severity that is reported.", SEVERITIES),
@@ -49,14 +50,11 @@ OPTIONS = {
     "hardware": Option("hardware", "{}", "The machines that runs are meant for, where their files don't say."),
     "profiles": Option("profiles", "{}", "Profiles of your own by name, each a table of settings."),
 }
+_NOT_IN_PROFILES = ("extend", "profile", "profiles", "per-file-ignores", "exclude", "include")
 PROFILE_OPTIONS = {
     "extend": Option("text", "", "Another profile that holds where this one says nothing."),
     "description": Option("text", "", "What the profile is for."),
-    **{
-        name: OPTIONS[name]
-        for name in ("select", "ignore", "levels", "enforce", "require-reason", "fail-on", "min-severity", "targets")
-    },
-    "hardware": OPTIONS["hardware"],
+    **{name: option for name, option in OPTIONS.items() if name not in _NOT_IN_PROFILES},
 }
 HARDWARE = {
     "gpu-memory": Option("number", "", "Memory of one GPU in GiB."),

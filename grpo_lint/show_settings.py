@@ -19,6 +19,7 @@ def write(settings: Settings, out: TextIO) -> None:
     plain = {
         "profile": _text(settings.profile),
         **lists,
+        "strict-forms": str(settings.strict_forms).lower(),
         "require-reason": str(settings.require_reason).lower(),
         "fail-on": _text(settings.fail_on),
         "min-severity": _text(settings.min_severity),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from grpo_lint import directives
 from grpo_lint.diagnostics import Fix
+from grpo_lint.discover import kind_of
 from grpo_lint.located import Problem
 from grpo_lint.report import Suppressed
 from grpo_lint.selection import hint, meant
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
 
     from grpo_lint.diagnostics import Diagnostic
     from grpo_lint.directives import Directive, Item
-    from grpo_lint.discover import Kind
     from grpo_lint.source import SourceFile
 
 UNUSED, NO_REASON, UNKNOWN, UNREADABLE = (
@@ -33,30 +33,24 @@ OWN = "LNT"
 class Suppressions:
     """The suppressing comments of one linting.
 
-    `kind_of` tells what a file is by its path, `enforced` by a rule's id that no comment can suppress it; `failed` is
-    told of a file whose comments the linter can't read for a fault of its own.
+    `enforced` tells by a rule's id that no comment can suppress it; `failed` is told of a file whose comments the
+    linter can't read for a fault of its own.
     """
 
-    def __init__(
-        self,
-        kind_of: Callable[[str], Kind | None],
-        enforced: Callable[[str], bool],
-        failed: Callable[[str, Exception], None],
-    ) -> None:
-        self._kind_of = kind_of
+    def __init__(self, enforced: Callable[[str], bool], failed: Callable[[str, Exception], None]) -> None:
         self._enforced = enforced
         self._failed = failed
         self._files: dict[str, list[Directive]] = {}
         self._meant: dict[str, frozenset[str]] = {}
         self._used: set[tuple[Span, Span]] = set()
 
-    def read(self, source: SourceFile, kind: Kind | None = None) -> list[Directive]:
+    def read(self, source: SourceFile) -> list[Directive]:
         """A file's directives, the closest to a finding first: for a line, for a statement (the shortest), the file."""
         path = source.path
         if path not in self._files:
             found: list[Directive] = []
             try:
-                found = directives.read(source, kind or self._kind_of(path))
+                found = directives.read(source, kind_of(path, source.text[:200].encode("utf-8", "replace")))
             except Exception as error:
                 self._failed(path, error)
             rank = {"line": 0, "next": 1, "file": 2}
@@ -98,9 +92,9 @@ class Suppressions:
 
     # -- the comments themselves
 
-    def faults(self, source: SourceFile, kind: Kind, require_reason: bool) -> Iterator[Problem]:
+    def faults(self, source: SourceFile, require_reason: bool) -> Iterator[Problem]:
         """What is wrong with the comments of a file whatever was found in it."""
-        for directive in self.read(source, kind):
+        for directive in self.read(source):
             if not directive.items:
                 yield Problem(
                     f"`{directive.text}` suppresses nothing: it can't be read",
@@ -120,12 +114,12 @@ class Suppressions:
                     text = f"no rule, prefix or topic is called {item.name!r}: this suppresses nothing"
                     yield Problem(text, item.span, hint(item.name).removeprefix("; ").removesuffix("?"), UNKNOWN)
 
-    def unused(self, source: SourceFile, kind: Kind, judged: Callable[[str], bool], own: bool) -> Iterator[Problem]:
+    def unused(self, source: SourceFile, judged: Callable[[str], bool], own: bool) -> Iterator[Problem]:
         """The comments, or rules in them, that suppress nothing; those about the linter's own rules, or all others.
 
         `judged` tells by a rule's id whether it was enabled and had its say about the file.
         """
-        for directive in self.read(source, kind):
+        for directive in self.read(source):
             idle = [item for item in directive.items if self._idle(directive, item, judged, own)]
             if idle:
                 whole = len(idle) == len(directive.items)
