@@ -258,10 +258,24 @@ def test_the_installation(tmp_path: Path) -> None:
     assert job.outputs["install"]["bin"].startswith(str(job.temp))
 
 
-def test_a_version_that_does_not_exist(tmp_path: Path) -> None:
-    job = Job(tmp_path, python=sys.executable, version="0.0.0rc0")
+PYTHON_STUB = """#!/bin/sh
+# `python -m venv FOLDER` puts this script into the folder; anything else is told and done
+echo "called: $*"
+if [ "$2" = venv ]; then
+  mkdir -p "$3/bin"
+  cp "$0" "$3/bin/python"
+  cp "$0" "$3/bin/grpo-lint"
+fi
+"""
+
+
+def test_a_version_of_ones_own_choice(tmp_path: Path) -> None:
+    job = Job(tmp_path, python=str(tmp_path / "python"), version="1.2.3", upload="false")
+    (tmp_path / "python").write_text(PYTHON_STUB, encoding="utf-8")
+    (tmp_path / "python").chmod(0o755)
     job.run()
-    assert job.failed == "Install grpo-lint"
+    assert "called: -m pip install --quiet --disable-pip-version-check grpo-lint==1.2.3\n" in job.log
+    assert "called: --version\n" in job.log
 
 
 # -- the file itself
