@@ -206,6 +206,19 @@ def test_paths_and_arguments_one_a_line(tmp_path: Path) -> None:
     assert (job.workspace / "out.sarif").exists()
 
 
+def test_a_profile_and_a_baseline(tmp_path: Path) -> None:
+    job = Job(tmp_path, profile="strict", baseline="known findings.json")
+    job.use_installed()
+    job.put("ds.json", BAD)
+    grpo_lint = [Path(sys.executable).parent / "grpo-lint", "--write-baseline", "known findings.json"]
+    subprocess.run(grpo_lint, cwd=job.workspace, capture_output=True, check=True)
+    job.put("new.json", NOTE)
+    job.run()
+    assert "known" not in job.log
+    assert (job.failed, job.results["errors"]) == ("Fail on findings", "0")
+    assert job.results["notes"] == "1"
+
+
 def test_a_sarif_file_that_can_not_be_written(tmp_path: Path) -> None:
     job = Job(tmp_path, sarif_file="no/where.sarif")
     job.use_installed()
