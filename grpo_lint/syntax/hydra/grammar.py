@@ -83,7 +83,7 @@ def tokens(text: str, at: int) -> list[Token]:
     """The tokens of the text from an offset; the last has kind "end", or "error" where the lexer fails."""
     found = []
     while at < len(text):
-        kind, end = _next(text, at)
+        kind, end = lex(text, at)
         found.append(Token(kind, at, end, text[at:end]))
         if kind == "error":
             return found
@@ -92,7 +92,8 @@ def tokens(text: str, at: int) -> list[Token]:
     return found
 
 
-def _next(text: str, at: int) -> tuple[str, int]:
+def lex(text: str, at: int) -> tuple[str, int]:
+    """The kind of the token at an offset, and its end. OmegaConf's arguments of resolvers have the same tokens."""
     punctuation = _PUNCTUATION.match(text, at)
     if punctuation:
         return punctuation[punctuation.lastindex or 0], punctuation.end()
