@@ -60,6 +60,7 @@ READERS = (
         markers=("compute_environment", "distributed_type"),
         yaml="pyyaml",
     ),
+    Reader("rllm", "rllm", documents="yaml", markers=("\nrllm:",), launches=("rllm.", "rllm/")),
     Reader(
         "verl",
         "verl_source",
@@ -67,6 +68,22 @@ READERS = (
         markers=("actor_rollout_ref",),
         launches=("verl.", "main_ppo", "actor_rollout_ref.", "algorithm.adv_estimator="),
     ),
+    Reader("mindie", "mindie", documents="json", markers=("ModelDeployConfig",)),
+    Reader(
+        "nemo_rl",
+        "nemo_rl",
+        documents="yaml",
+        markers=("\npolicy:", "\ngrpo:", "\nloss_fn:", "\ncheckpointing:"),
+        launches=("run_grpo", "run_vlm_grpo", "run_sft", "run_dpo", "run_distillation", "run_ppo"),
+    ),
+    Reader(
+        "areal",
+        "areal",
+        documents="yaml",
+        markers=("\ngconfig:", "\nallocation_mode:", "\nactor:"),
+        launches=("areal", "grpo"),
+    ),
+    Reader("roll", "roll", documents="yaml", markers=("\nactor_train:",), launches=("_pipeline.py",)),
     Reader(
         "slime",
         "slime",

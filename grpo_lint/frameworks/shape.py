@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from grpo_lint.frameworks.deepspeed import as_setting
 from grpo_lint.frameworks.models import mixture_of_experts
 from grpo_lint.unified import UNSET, Setting, derived, undecided
 
@@ -10,9 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from grpo_lint.located import Value
     from grpo_lint.runconfig import RunConfig
-    from grpo_lint.unified import Layer
 
 DTYPES = {
     "half": "fp16", "float16": "fp16", "fp16": "fp16", "torch.float16": "fp16",
@@ -85,10 +82,3 @@ def quotient(total: Iterable[Setting], sizes: Iterable[Setting], note: str) -> S
     if product % divisor:
         return UNSET
     return derived(product // divisor, *total, *(size for size in sizes if size.explicit), note=note)
-
-
-def put_tree(root: Value, run: RunConfig, framework: str, layer: Layer = "file", skip: tuple[str, ...] = ()) -> None:
-    """Put every key of a document into the options, by its dotted path; top keys in `skip` are left out."""
-    for key, value in root.leaves():
-        if key.split(".", 1)[0] not in skip:
-            run.options.put(framework, key, as_setting(value, key, layer))
