@@ -2,8 +2,11 @@ import pytest
 from deepspeed_runs import config, findings, said
 from verl_runs import MAIN, launched
 
-from grpo_lint.rules.avoidance.limits import OPEN_FILES, nofile_65535
+from grpo_lint.discover import Repository
+from grpo_lint.rules.avoidance.limits import OPEN_FILES, nofile_65535, open_files
+from grpo_lint.run import Assembler
 from grpo_lint.runconfig import RunConfig
+from grpo_lint.source import SourceFile
 from grpo_lint.unified import Origin, known, unknown
 
 
@@ -58,3 +61,26 @@ def test_descriptors_of_nvme_offload(section: str) -> None:
     assert not findings(nofile_65535, config(text))
     text["zero_optimization"][section] = {"device": "cpu"}
     assert not findings(nofile_65535, config(text, deepspeed="0.19.2"))
+
+
+@pytest.mark.parametrize(
+    ("command", "limit"),
+    [
+        ("ulimit -n 65535", 65535),
+        ("ulimit -Hn 4096", 4096),
+        ("ulimit -HSn 4096", 4096),
+        ("ulimit -S -H -n 4096", 4096),
+        ("ulimit -n 1024; ulimit -n 65535", 65535),
+        ("ulimit -n unlimited", "unlimited"),
+        ("N=2048; ulimit -n $N", 2048),
+        ("ulimit -Sn 1024", None),
+        ("ulimit -c 0", None),
+        ("ulimit -n", None),
+        ("ulimit -n hard", None),
+        ("(ulimit -n 1024)", None),
+    ],
+)
+def test_what_a_script_sets(command: str, limit: int | str | None) -> None:
+    text = f"{command}\npython3 -m verl.trainer.main_ppo trainer.n_gpus_per_node=8\n"
+    reading = Assembler(Repository.around("."), {}).read(SourceFile("run.sh", text), "run.sh", "shell")
+    assert [open_files(run).value for run in reading.runs] == [limit]

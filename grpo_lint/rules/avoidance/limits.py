@@ -11,9 +11,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from grpo_lint.runconfig import RunConfig
+    from grpo_lint.unified import Setting
 
 OPEN_FILES = "ulimit -n"
 """Under this name a run's environment holds what its script sets with `ulimit -n N` (or `-Hn N`): the hard limit."""
+
+
+def open_files(run: RunConfig) -> Setting:
+    """The hard limit on open files that a launch sets, as a number; "unlimited" stays a word."""
+    limit = run.environment(OPEN_FILES)
+    return limit.map(lambda text: int(text) if str(text).isascii() and str(text).isdigit() else text)
+
 
 WARNED_BY_RAY = 4096
 CUSTOMARY = 32768
@@ -60,7 +68,7 @@ def nofile_65535(run: RunConfig) -> Iterator[Finding]:
     found in which NCCL asks for 65535; it is what public launch scripts set, with 32768. Keys:
     `zero_optimization.offload_optimizer.device`, `zero_optimization.offload_param.device` (none).
     """
-    limit = run.environment(OPEN_FILES)
+    limit = open_files(run)
     if limit.known and type(limit.value) is int and limit.value < CUSTOMARY:
         low = limit.value < WARNED_BY_RAY
         yield Finding(

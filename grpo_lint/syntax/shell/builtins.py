@@ -13,7 +13,7 @@ from grpo_lint.syntax.shell.inputs import Call, Inputs
 from grpo_lint.syntax.shell.operators import quoted
 from grpo_lint.syntax.shell.script import FolderPiece, normalize, paths
 from grpo_lint.syntax.shell.tree import Redirection, Simple
-from grpo_lint.syntax.shell.values import Text, World, text_of, unknown
+from grpo_lint.syntax.shell.values import Text, Variable, World, text_of, unknown
 from grpo_lint.syntax.shell.worlds import Verdict
 
 TYPE_CHECKING = False
@@ -26,11 +26,15 @@ FORMAT = re.compile(r"%(?:%|([-0+ #]*\d*)(?:\.(\d+))?([sdiubqxXofeg]))")
 NOTHING = frozenset(
     (
         ":", "true", "alias", "bg", "bind", "compgen", "complete", "disown", "enable", "fc", "fg", "hash", "help",
-        "history", "jobs", "kill", "shopt", "suspend", "times", "trap", "ulimit", "umask", "unalias", "wait", "logout",
+        "history", "jobs", "kill", "shopt", "suspend", "times", "trap", "umask", "unalias", "wait", "logout",
         "popd", "pushd", "dirs", "caller",
     )
 )  # fmt: skip
 """Built-in commands that leave variables and words as they are (`pushd` and `popd` are handled as unknown moves)."""
+
+
+OPEN_FILES = "ulimit -n"
+"""The variable, of a name that no script can give one, that holds the hard limit on open files that a script sets."""
 
 
 class Builtins(Inputs):
@@ -260,6 +264,16 @@ class Builtins(Inputs):
             if NAME.match(name):
                 self.assign(world, name, Text((unknown(reason, call.span),)), call.span)
 
+    def ulimit(self, call: Call, world: World) -> None:
+        """`ulimit -n N` sets the hard limit on open files, too, and children get it, as they do exported variables."""
+        flags = "".join(word.text[1:] for word in call.argv[1:] if word.text.startswith("-"))
+        values = [word for word in call.argv[1:] if not word.text.startswith("-")]
+        soft_only = "S" in flags and "H" not in flags
+        if "n" in flags and len(values) == 1 and not soft_only and values[0].text not in ("hard", "soft"):
+            limit = Variable(call.span, Text(values[0].pieces))
+            limit.exported = True
+            self.set_variable(world, OPEN_FILES, limit)
+
     def look_up(self, call: Call, world: World) -> None:
         """`type`, `command -v`: whether a program is there."""
         text = shown(call.span.text)
@@ -298,5 +312,5 @@ BUILTINS: dict[str, Callable[[Builtins, Call, World], None]] = {
     "mapfile": Builtins.mapfile, "readarray": Builtins.mapfile, "test": Builtins.test_, "[": Builtins.test_,
     "let": Builtins.let, "declare": Builtins.declare_, "typeset": Builtins.declare_, "local": Builtins.declare_,
     "export": Builtins.declare_, "readonly": Builtins.declare_, "unset": Builtins.unset_, "getopts": Builtins.getopts,
-    "type": Builtins.look_up,
+    "type": Builtins.look_up, "ulimit": Builtins.ulimit,
 }  # fmt: skip
