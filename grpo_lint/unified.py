@@ -67,6 +67,19 @@ FIELDS: dict[str, Field] = {
     "rollout_tp": Field("int", "", "tensor-parallel size of the rollout engine"),
     "sequence_parallel": Field("int", "", "sequence-parallel size of the trainer"),
     "async_rollout": Field("bool", "", "rollout runs on GPUs of its own, apart from the trainer's"),
+    # what only the strict forms and the unified config know
+    "gpu_memory": Field("float", "GiB", "memory of each of the trainer's GPUs"),
+    "group_by_prompt": Field("bool", "", "advantages are normalised among the responses to one prompt"),
+    "reward_kind": Field(
+        "str", "outcome | sparse | shaped", "what the reward tells: right or wrong, rarely right, how far"
+    ),
+    "ulimit": Field("int", "open files", "limit on open files that the launch sets"),
+    "record_stream": Field("bool", "", "buffers of asynchronous streams are recorded with the allocator"),
+    "multi_turn": Field("bool", "", "responses take turns with an environment or with tools"),
+    "env_loss_coef": Field("float", "weight", "weight of an auxiliary loss on the environment's tokens (ECHO)"),
+    "dsa": Field("bool", "", "the model's sparse attention chooses tokens by an indexer (DSA)"),
+    "indexer_replay": Field("bool", "", "the trainer replays the rollout's choices of that indexer"),
+    "multimodal": Field("bool", "", "the model has a vision or audio tower"),
 }
 
 

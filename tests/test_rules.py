@@ -9,6 +9,8 @@ import pytest
 import grpo_lint.rules
 from grpo_lint.rules import RULES
 from grpo_lint.rules.rule import Rule
+from grpo_lint.rules.strict import FORMS
+from grpo_lint.rules.verdict import Form
 from grpo_lint.unified import FIELDS
 
 SECTIONS = ["What it does", "Why it matters", "Example", "Use instead", "When it does not apply", "Sources"]
@@ -34,5 +36,30 @@ def test_a_rule_says_what_a_reader_needs(rule: Rule) -> None:
     assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", rule.name)
     assert re.findall(r"^## (.+)$", rule.page, re.M) == SECTIONS
     assert 10 <= len(rule.summary) <= 200
-    assert (rule.check is None) != (rule.text_check is None)
+    ways = [way for way in (rule.check, rule.text_check, FORMS.get(rule.id)) if way is not None]
+    assert ways
+    assert not (rule.check and rule.text_check)
     assert set(rule.needs) <= set(FIELDS)
+
+
+def test_the_36_avoidance_rules_are_there_with_a_strict_form_each() -> None:
+    ids = [f"DO{n:02}" for n in range(1, 20)] + [f"NOT{n:02}" for n in range(1, 18)]
+    assert [rule.id for rule in RULES if rule.id in FORMS] == ids
+    assert sorted(FORMS) == ids
+
+
+@pytest.mark.parametrize("form", FORMS.values(), ids=lambda form: form.rule)
+def test_a_strict_form_says_what_is_stated_and_when_it_fails(form: Form) -> None:
+    assert form.fields
+    assert set(form.fields) <= set(FIELDS)
+    stated, rest = form.page.split("\n\n", 1)
+    assert stated.startswith("Stated: ")
+    assert re.search(r"\b(Fails|Warns)\b", rest)
+    assert form.warns == ("Warns" in rest)
+
+
+def test_twins_know_each_other_or_one_reports_for_the_other() -> None:
+    by_id = {rule.id: rule for rule in RULES}
+    for rule in RULES:
+        if rule.twin:
+            assert by_id[rule.twin].twin in ("", rule.id), rule

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from grpo_lint.rules import own, source
 from grpo_lint.rules.avoidance import (
+    agents,
     clipping,
     estimator,
     fsdp,
@@ -14,6 +15,7 @@ from grpo_lint.rules.avoidance import (
     overlap,
     precision,
     rollout,
+    stated,
     zero,
 )
 
@@ -21,7 +23,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from grpo_lint.rules.rule import Rule
 
-_MODULES = (clipping, estimator, fsdp, limits, lora, moe, muon, overlap, precision, rollout, zero, source, own)
+_MODULES = (
+    agents, clipping, estimator, fsdp, limits, lora, moe, muon, overlap, precision, rollout, stated, zero, source, own,
+)  # fmt: skip
 
 RULES: tuple[Rule, ...] = tuple(
     sorted((rule for module in _MODULES for rule in module.RULES), key=lambda rule: rule.id)

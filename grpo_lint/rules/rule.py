@@ -57,12 +57,15 @@ class Rule:
 
     The check's docstring is the rule's page: a first sentence, then the sections What it does / Why it matters /
     Example / Use instead / When it does not apply / Sources, as Markdown. `twin` is the id of the rule that states the
-    same fault from the other side: one fault is reported once, under this rule's id.
+    same fault from the other side: one fault is reported once, under this rule's id. `frameworks` are those whose own
+    options the check reads; empty where unified fields are enough. A rule that states what no config shows, or what its
+    twin reports, has a page and no check.
     """
 
     __slots__ = (
         "check",
         "evidence",
+        "frameworks",
         "id",
         "kinds",
         "name",
@@ -70,7 +73,6 @@ class Rule:
         "page",
         "severity",
         "since",
-        "strict_check",
         "text_check",
         "topics",
         "twin",
@@ -87,6 +89,7 @@ class Rule:
         topics: tuple[str, ...] = (),
         since: str = "0.1.0",
         twin: str = "",
+        frameworks: tuple[str, ...] = (),
     ) -> None:
         self.id = id
         self.name = name
@@ -98,7 +101,7 @@ class Rule:
         self.topics = topics
         self.since = since
         self.twin = twin
-        self.strict_check: Check | None = None
+        self.frameworks = frameworks
         self.kinds: tuple[str, ...] = ()
         self.text_check: TextCheck | None = None
 
@@ -121,15 +124,31 @@ def rule(
     topics: tuple[str, ...] = (),
     since: str = "0.1.0",
     twin: str = "",
+    frameworks: tuple[str, ...] = (),
 ) -> Callable[[Check], Rule]:
     """Make a Rule of a check function: `@rule("NOT07", "group-size-1", severity=ERROR, evidence="solid", ...)`."""
 
     def declare(check: Check) -> Rule:
-        made = Rule(id, name, dedent(check.__doc__), severity, evidence, needs, topics, since, twin)
+        made = Rule(id, name, dedent(check.__doc__), severity, evidence, needs, topics, since, twin, frameworks)
         made.check = check
         return made
 
     return declare
+
+
+def stated_rule(
+    id: str,
+    name: str,
+    page: str,
+    *,
+    severity: Severity,
+    evidence: Evidence,
+    topics: tuple[str, ...] = (),
+    since: str = "0.1.0",
+    twin: str = "",
+) -> Rule:
+    """A Rule without a sound form: what it states has a page, and a strict form in the profiles that ask for those."""
+    return Rule(id, name, dedent(page), severity, evidence, (), topics, since, twin)
 
 
 def text_rule(
