@@ -10,11 +10,12 @@ if TYPE_CHECKING:
 
     from grpo_lint.settings import Layer
 
-COMMANDS = ("check", "show", "explain", "rules")
+COMMANDS = ("check", "show", "validate", "explain", "rules")
 
 EPILOG = """commands:
   check [PATHS...]   lint files and directories (the default command; default path: .)
   show PATHS...      what each run gets: every setting, its value and where it comes from
+  validate           a verdict of each of the 36 avoidance rules on a unified config
   explain RULE...    a rule's page
   rules              the list of rules
 
@@ -51,6 +52,9 @@ class Options:
     color: str = "auto"
     version: bool = False
     target: list[str] | None = None
+    verdicts: bool = False
+    config: str | None = None
+    config_file: str | None = None
     format: str = "table"
     only: str | None = None
     rules: Sequence[str] = ()
@@ -74,6 +78,8 @@ def parser(command: str) -> ArgumentParser:
         parser.add_argument("--format", choices=("table", "json"), help="default: table")
         parser.add_argument("--only", choices=("changed",), help="leave the frameworks' defaults out")
         _add_sources(parser)
+    elif command == "validate":
+        _add_validate(parser)
     elif command == "explain":
         parser.add_argument(
             "rules", nargs="+", metavar="RULE", help="a rule's id or name, such as NOT07 or group-size-1"
@@ -93,12 +99,35 @@ def _add_check(parser: ArgumentParser) -> None:
         metavar="FORMAT[=FILE]",
         help=f"write the report as {', '.join(FORMATS)} to a file or standard output; may be repeated (default: text)",
     )
+    parser.add_argument(
+        "--verdicts", action="store_true", help="print what each of the 36 avoidance rules says of each run, instead"
+    )
     parser.add_argument("--statistics", action="store_true", help="count the findings of each rule")
     parser.add_argument("--color", choices=("auto", "always", "never"), help="default: auto")
     parser.add_argument("--version", "-V", action="store_true", help="print the version and exit")
     parser.add_argument("--completion", choices=("bash", "zsh", "fish"), help="print a script for a shell's completion")
     _add_rules(parser)
     _add_files(parser)
+    _add_sources(parser)
+
+
+def _add_validate(parser: ArgumentParser) -> None:
+    from grpo_lint.reporters.verdicts import FORMATS
+
+    group = parser.add_mutually_exclusive_group(required=True)
+    group.add_argument(
+        "--config", metavar="JSON", help='such as {"zero_stage": 2, "group_size": 8}; - reads it from input'
+    )
+    group.add_argument("--config-file", metavar="FILE", help="a file that holds it; - reads it from input")
+    parser.add_argument(
+        "--output",
+        action="append",
+        metavar="FORMAT[=FILE]",
+        help=f"write the verdicts as {', '.join(FORMATS)} to a file or standard output (default: text)",
+    )
+    parser.add_argument("--select", action="append", metavar="RULES", help="only these: ids, names, prefixes, topics")
+    parser.add_argument("--ignore", action="append", metavar="RULES", help="leave these out")
+    parser.add_argument("--color", choices=("auto", "always", "never"), help="default: auto")
     _add_sources(parser)
 
 
@@ -155,7 +184,9 @@ def _add_sources(parser: ArgumentParser) -> None:
         metavar="FRAMEWORK=RELEASE",
         help="the release that a framework runs at, such as verl=0.9.1; may be repeated",
     )
-    group.add_argument("--profile", metavar="NAME", help="a named set of settings: default, strict, or one of yours")
+    group.add_argument(
+        "--profile", metavar="NAME", help="a named set of settings: default, strict, rtx4090, or one of yours"
+    )
     group.add_argument("--settings", metavar="FILE", help="take settings from this file, not from the nearest one")
     group.add_argument("--no-settings", action="store_true", help="take settings from no file")
     if parser.prog == "grpo-lint":

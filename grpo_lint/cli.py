@@ -6,14 +6,17 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import NoReturn
+    from collections.abc import Callable, Sequence
+    from typing import NoReturn, TextIO
 
     from grpo_lint.arguments import Options
     from grpo_lint.baseline import Baseline
     from grpo_lint.changes import Changes
     from grpo_lint.report import Report
+    from grpo_lint.reporters import Style
+    from grpo_lint.reporters.verdicts import Judged
     from grpo_lint.settings import Settings
+    from grpo_lint.source import SourceFile
 
 CLEAN, FOUND, FAILED, INTERRUPTED = 0, 1, 2, 130
 
@@ -83,7 +86,9 @@ def _run(words: list[str]) -> int:
         else:
             parser(command).parse_args(words, options)
         _require_working_directory()
-        return {"check": _check, "show": _show, "explain": _explain, "rules": _rules}[command](options)
+        return {"check": _check, "show": _show, "validate": _validate, "explain": _explain, "rules": _rules}[command](
+            options
+        )
     except SystemExit as end:  # from argparse, which has said why
         return CLEAN if end.code == CLEAN else FAILED
     except (SettingsError, UsageError) as error:
@@ -143,6 +148,8 @@ def _check(options: Options) -> int:
 
         sys.stdout.write(script(options.completion))
         return CLEAN
+    if options.verdicts:
+        return _check_verdicts(options)
     outputs = [_output(text) for text in options.output or ([] if options.statistics else ["text"])]
     given = _given(options)
     paths = list(given) or options.paths or ["."]
@@ -240,26 +247,97 @@ def _baseline(path: str) -> Baseline:
     return Baseline.load(path)
 
 
-def _output(text: str) -> tuple[str, str]:
+def _check_verdicts(options: Options) -> int:
+    from grpo_lint.engine import MissingPath
+    from grpo_lint.judge import of_files
+    from grpo_lint.reporters.verdicts import FORMATS
+
+    outputs = [_output(text, FORMATS) for text in options.output or ["text"]]
+    given = _given(options)
+    paths = list(given) or options.paths or ["."]
+    settings = _settings(options, paths)
+    try:
+        judged, notices, errors = of_files(paths, settings, given)
+    except MissingPath as error:
+        raise UsageError(f"{error}: there is no such file or directory") from None
+    for notice in notices:
+        _say(f"{notice.path}: {notice.message}")
+    _write_verdicts(outputs, judged, settings.profile, options.color)
+    return FAILED if errors else FOUND if any(one.fails for one in judged) else CLEAN
+
+
+def _validate(options: Options) -> int:
+    from grpo_lint.judge import of_config
+    from grpo_lint.reporters.verdicts import FORMATS
+    from grpo_lint.validate import InvalidConfig
+
+    outputs = [_output(text, FORMATS) for text in options.output or ["text"]]
+    settings = _settings(options, ["."])
+    try:
+        judged = [of_config(_config(options), settings)]
+    except InvalidConfig as error:
+        for fault in error.faults:
+            _say(fault)
+        return FAILED
+    _write_verdicts(outputs, judged, settings.profile, options.color)
+    return FOUND if judged[0].fails else CLEAN
+
+
+def _config(options: Options) -> SourceFile:
+    """The text of the unified config, from wherever the command line says."""
+    from grpo_lint.source import MAX_BYTES, SourceFile, Unreadable, decode, read_bytes
+
+    path = options.config_file
+    try:
+        if options.config == "-" or path == "-":
+            data = sys.stdin.buffer.read(MAX_BYTES + 1)
+            if len(data) > MAX_BYTES:
+                raise Unreadable(f"more than {MAX_BYTES:,} bytes")
+            return SourceFile("<stdin>", decode(data))
+        if path is not None:
+            return SourceFile(path, decode(read_bytes(path)))
+    except Unreadable as error:
+        raise UsageError(f"{path or '-'}: {error}") from None
+    return SourceFile("<config>", options.config or "")
+
+
+def _write_verdicts(outputs: list[tuple[str, str]], judged: list[Judged], profile: str, color: str) -> None:
+    from functools import partial
+
+    from grpo_lint.reporters.verdicts import write
+
+    for format, path in outputs:
+        _write_to(path, f"{format}={path}", color, partial(write, format, judged, profile))
+
+
+def _output(text: str, formats: tuple[str, ...] = ()) -> tuple[str, str]:
     from grpo_lint.nearest import suggestion
     from grpo_lint.reporters import FORMATS
 
+    formats = formats or FORMATS
     format, equals, path = text.partition("=")
-    if format not in FORMATS:
-        known = f"known are {', '.join(FORMATS)}"
-        raise UsageError(f"--output {text}: no format is called {format!r}{suggestion(format, FORMATS, known)}")
+    if format not in formats:
+        known = f"known are {', '.join(formats)}"
+        raise UsageError(f"--output {text}: no format is called {format!r}{suggestion(format, formats, known)}")
     if equals and not path:
         raise UsageError(f"--output {text}: name a file after the =, or leave the = out for standard output")
     return format, path
 
 
 def _write(format: str, path: str, report: Report, color: str) -> None:
-    from grpo_lint.reporters import Style, write
+    from grpo_lint.reporters import write
+
+    _write_to(path, f"{format}={path}", color, lambda out, style: write(format, report, out, style))
+
+
+def _write_to(path: str, output: str, color: str, write: Callable[[TextIO, Style], None]) -> None:
+    """Let `write` write to standard output or, whole or not at all, to a file."""
+    from grpo_lint.reporters import Style
     from grpo_lint.terminal import colored, use_utf8, width
 
     if not path:
         use_utf8()
-        write(format, report, sys.stdout, Style(colored(color), width()))
+        write(sys.stdout, Style(colored(color), width()))
         sys.stdout.flush()
         return
     import io
@@ -267,21 +345,24 @@ def _write(format: str, path: str, report: Report, color: str) -> None:
     from grpo_lint import atomic
 
     text = io.StringIO()
-    write(format, report, text, Style(color == "always", 80))
+    write(text, Style(color == "always", 80))
     try:
         atomic.write(path, text.getvalue())
     except OSError as error:
-        raise UsageError(f"--output {format}={path}: {error.strerror}") from None
+        raise UsageError(f"--output {output}: {error.strerror}") from None
 
 
 def _show(options: Options) -> int:
     from grpo_lint.engine import Linter, MissingPath
+    from grpo_lint.hardware import assume
     from grpo_lint.show import write_json, write_table
     from grpo_lint.terminal import use_utf8, width
 
     linter = Linter(_settings(options, options.paths))
     try:
         runs = [run for file in linter.read(options.paths) for run in file.reading.runs]
+        for run in runs:
+            assume(run, linter.settings)
     except MissingPath as error:
         raise UsageError(f"{error}: there is no such file or directory") from None
     use_utf8()
@@ -296,37 +377,19 @@ def _show(options: Options) -> int:
 
 
 def _explain(options: Options) -> int:
-    from grpo_lint.nearest import suggestion
-    from grpo_lint.rules import RULES
+    from grpo_lint.explain import page, rule_named
     from grpo_lint.terminal import use_utf8
 
-    by_name = {name: rule for rule in RULES for name in (rule.id, rule.name)}
-    pages = []
-    for name in options.rules:
-        rule = by_name.get(name) or by_name.get(name.upper())
-        if rule is None:
-            raise UsageError(f"no rule is called {name!r}{suggestion(name, by_name, '`grpo-lint rules` lists them')}")
-        twin = f" · states the same fault as {rule.twin}" if rule.twin else ""
-        head = f"# {rule.id} {rule.name}\n\n{rule.severity} · evidence: {rule.evidence} · since {rule.since}{twin}"
-        pages.append(f"{head}\n\n{rule.page}\n")
+    pages = [page(rule_named(name)) for name in options.rules]
     use_utf8()
     sys.stdout.write("\n".join(pages))
     return CLEAN
 
 
 def _rules(options: Options) -> int:
-    from grpo_lint.rules import RULES
+    from grpo_lint.explain import write_json, write_table
     from grpo_lint.terminal import use_utf8
 
     use_utf8()
-    if options.format == "json":
-        import json
-
-        fields = ("id", "name", "severity", "evidence", "since", "summary", "page")
-        rows = [{**{f: getattr(rule, f) for f in fields}, "topics": list(rule.topics)} for rule in RULES]
-        sys.stdout.write(json.dumps({"schema": 1, "rules": rows}, indent=1, ensure_ascii=False) + "\n")
-        return CLEAN
-    width = max(len(rule.name) for rule in RULES)
-    for rule in RULES:
-        sys.stdout.write(f"{rule.id:<6} {rule.name:<{width}}  {rule.severity:<7}  {rule.summary}\n")
+    (write_json if options.format == "json" else write_table)(sys.stdout)
     return CLEAN

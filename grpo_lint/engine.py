@@ -7,6 +7,7 @@ import os
 from grpo_lint.diagnostics import RANK, Diagnostic, Label, Notice
 from grpo_lint.discover import Repository, kind_of, relevant, shown, walk
 from grpo_lint.frameworks import registry
+from grpo_lint.hardware import assume
 from grpo_lint.report import Report, Suppressed, Undecided
 from grpo_lint.run import Assembler, variants
 from grpo_lint.selection import enforced, levels, meant, selected
@@ -239,9 +240,15 @@ class Linter:
     def _judge_file(self, file: File) -> None:
         for problem in file.reading.problems:
             self._judge_text(problem)
+        for run in self.variants(file):
+            self._judge_run(run)
+
+    def variants(self, file: File) -> Iterator[RunConfig]:
+        """The runs of a file, once for each combination of the values that their options may take."""
         for run in file.reading.runs:
             for variant in variants(run):
-                self._judge_run(variant)
+                assume(variant, self.settings)
+                yield variant
 
     def _judge_text(self, problem: Problem) -> None:
         for rule in self.rules:
@@ -250,20 +257,28 @@ class Linter:
                     self._add(rule, finding, problem.span, ())
 
     def _judge_run(self, run: RunConfig) -> None:
-        for rule in self.rules:
-            if rule.check is not None:
-                self._apply(rule, rule.check, run)
+        found = [
+            (rule, finding)
+            for rule in self.rules
+            if rule.check is not None
+            for finding in self._apply(rule, rule.check, run)
+        ]
+        if self.settings.strict_forms:
+            from grpo_lint.verdicts import with_strict_forms
 
-    def _apply(self, rule: Rule, check: Check, run: RunConfig) -> None:
+            found = with_strict_forms(found, run, self.rules, self.settings.profile)
+        for rule, finding in found:
+            self._add(rule, finding, run.anchor, run.when)
+
+    def _apply(self, rule: Rule, check: Check, run: RunConfig) -> Iterable[Finding]:
         for name in rule.needs:
             setting: Setting = getattr(run, name)
             if not setting.decided:
                 reason = f"{name}: {setting.reason or 'it has more than one value'}"
                 path = run.anchor.file.path
                 self._undecided.setdefault((rule.id, path), Undecided(rule.id, path, reason))
-                return
-        for finding in check(run):
-            self._add(rule, finding, run.anchor, run.when)
+                return ()
+        return check(run)
 
     def _add(self, rule: Rule, finding: Finding, anchor: Span, when: tuple[str, ...]) -> None:
         """Make a finding a diagnostic; the same rule at the same place in several runs is one."""

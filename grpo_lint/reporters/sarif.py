@@ -98,7 +98,7 @@ def log(report: Report) -> om.SarifLog:
         name="grpo-lint",
         version=__version__,
         semantic_version=__version__,
-        rules=[_rule(rule) for rule in report.rules],
+        rules=[rule_descriptor(rule) for rule in report.rules],
         contents=None,
     )
     run = om.Run(
@@ -116,7 +116,7 @@ def _importance(diagnostic: Diagnostic, suppressed: Suppressed | None) -> tuple[
     return suppressed is not None, -RANK[diagnostic.severity]
 
 
-def _rule(rule: Rule) -> om.ReportingDescriptor:
+def rule_descriptor(rule: Rule) -> om.ReportingDescriptor:
     page = well_formed(rule.page) or rule.name
     properties: dict[str, Any] = {
         "precision": _PRECISION.get(rule.evidence, "medium"),
