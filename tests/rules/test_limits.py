@@ -18,7 +18,7 @@ def limited(number: int) -> RunConfig:
 
 def test_below_what_ray_accepts() -> None:
     assert said(nofile_65535, limited(1024)) == [
-        ("warning", "ulimit -n 1024 lowers the hard limit on open files, too, and workers fail to connect")
+        ("warning", "ulimit -n 1024 lowers the hard limit on open files, too, and workers can fail to connect")
     ]
 
 

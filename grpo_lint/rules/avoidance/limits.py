@@ -73,7 +73,7 @@ def nofile_65535(run: RunConfig) -> Iterator[Finding]:
         low = limit.value < WARNED_BY_RAY
         yield Finding(
             f"ulimit -n {limit.value} lowers the hard limit on open files, too, "
-            + ("and workers fail to connect" if low else f"below the {CUSTOMARY} or more that launch scripts set"),
+            + ("and workers can fail to connect" if low else f"below the {CUSTOMARY} or more that launch scripts set"),
             limit,
             help="set it to 65535, or remove it",
             severity=WARNING if low else NOTE,

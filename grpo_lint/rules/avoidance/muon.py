@@ -56,10 +56,12 @@ def muon_with_clipping(run: RunConfig) -> Iterator[Finding]:
     never happens there (DO01). Megatron clips before Muon, too: see NOT13. Muon itself is no fault.
 
     ## Sources
-    Read in deepspeed 0.19.8, 0.19.3, 0.19.2, 0.18.9, 0.18.8 and 0.17.6 (zero/stage_1_and_2.py `get_flat_partition` and
-    `unscale_and_clip_grads`, zero/stage3.py, runtime/bf16_optimizer.py); 0.19.8 still clips so.
-    deepspeedai/DeepSpeed#8439 and #7776 (open in September 2026), #8068 (the default). Keys: `optimizer.type`,
-    `gradient_clipping` (0.0 to 0.19.2, 1.0 from 0.19.3), `zero_optimization.reduce_scatter` (true).
+    Run on a CPU with 0.19.2 and 0.19.8: a clip of 1.0 makes the step exactly `lr * 1.0` long at stages 2 and 3, left
+    out it does so in 0.19.8 alone, and stage 3 raises. Read in deepspeed 0.19.8, 0.19.3, 0.19.2, 0.18.9, 0.18.8 and
+    0.17.6 (zero/stage_1_and_2.py `get_flat_partition` and `unscale_and_clip_grads`, zero/stage3.py,
+    runtime/bf16_optimizer.py); 0.19.8 still clips so. deepspeedai/DeepSpeed#8439 and #7776 (open in September 2026),
+    #8068 (the default). Keys: `optimizer.type`, `gradient_clipping` (0.0 to 0.19.2, 1.0 from 0.19.3),
+    `zero_optimization.reduce_scatter` (true).
     """
     optimizer = run.option("deepspeed", "optimizer.type")
     if stage(run) < 1 or not optimizer.known or str(optimizer.value).lower() != "muon":
