@@ -131,10 +131,10 @@ def zero2_cpu_adam(run: RunConfig) -> Iterator[Finding]:
 
     ## Sources
     Run on a CPU: 0.19.2 and 0.19.8 stop at SGD with offload; offloaded Muon at stages 1 and 2 steps by exactly the
-    gradient times lr in 0.19.2, and by the orthogonalised update in 0.19.8. Read in deepspeed 0.19.8, 0.19.7, 0.19.2, 0.18.9,
-    0.17.6, 0.16.9 (runtime/engine.py `_configure_basic_optimizer` and `_configure_optimizer`, runtime/zero/utils.py
-    `ZERO_SUPPORTED_OPTIMIZERS`, zero/stage_1_and_2.py, csrc/lamb/fused_lamb_cuda.cpp), accelerate 1.15.0
-    (accelerator.py, utils/deepspeed.py). deepspeedai/DeepSpeed#8463 (Muon under offload). Keys:
+    gradient times lr in 0.19.2, and by the orthogonalised update in 0.19.8. Read in deepspeed 0.19.8, 0.19.7, 0.19.2,
+    0.18.9, 0.17.6, 0.16.9 (runtime/engine.py `_configure_basic_optimizer` and `_configure_optimizer`,
+    runtime/zero/utils.py `ZERO_SUPPORTED_OPTIMIZERS`, zero/stage_1_and_2.py, csrc/lamb/fused_lamb_cuda.cpp),
+    accelerate 1.15.0 (accelerator.py, utils/deepspeed.py). deepspeedai/DeepSpeed#8463 (Muon under offload). Keys:
     `zero_optimization.offload_optimizer.device` (default none), `optimizer.type`, `optimizer.params.torch_adam`
     (false), `zero_allow_untested_optimizer` (false); accelerate `deepspeed_config.offload_optimizer_device`.
     """
