@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from grpo_lint.syntax.shell.tree import Lit, WordNode
+from grpo_lint.syntax.shell.tree import Lit, Param, WordNode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 MAX_WORDS = 1_000
 """Words that one word may become; beyond it the word is left as it is, marked by `variants == []`."""
 
-SEQUENCE = re.compile(r"(-?\d+|[A-Za-z])\.\.(-?\d+|[A-Za-z])(?:\.\.(-?\d+))?$")
+SEQUENCE = r"(-?\d+|[A-Za-z])\.\.(-?\d+|[A-Za-z])(?:\.\.(-?\d+))?$"
+NAME_MORE = re.compile(r"[A-Za-z0-9_]+")
 SPECIAL = re.compile(r"[{},]")
 
 
@@ -33,7 +34,28 @@ def expand_braces(node: WordNode) -> None:
         return
     if len(variants) == 1 and variants[0] == atoms:
         return
-    node.variants = [WordNode(tuple(parts), node.start, node.end) for parts in variants]
+    node.variants = [WordNode(tuple(_rejoined(parts)), node.start, node.end) for parts in variants]
+
+
+def _rejoined(parts: list[Part]) -> list[Part]:
+    """The parts as bash reads them after the expansion: `{$v,2}x` asks for `$vx`."""
+    done: list[Part] = []
+    for part in parts:
+        last = done[-1] if done else None
+        if (
+            type(last) is Param
+            and type(part) is Lit
+            and not part.quoted
+            and last.end - last.start == len(last.name) + 1
+        ):
+            found = NAME_MORE.match(part.text)
+            if found is not None and last.name[:1] not in "0123456789@*#?$!-":
+                longer = Param(last.name + found.group(), last.start, last.end, last.quoted)
+                done[-1] = longer
+                part = Lit(part.text[found.end() :], part.start + found.end(), part.end, False)
+        if not (type(part) is Lit and not part.text and not part.quoted):
+            done.append(part)
+    return done
 
 
 def _atoms(parts: tuple[Part, ...]) -> list[Part]:
@@ -102,7 +124,7 @@ def _choices(atoms: list[Part], opening: int, depth: int) -> tuple[list[list[Par
 
 def _sequence(field: list[Part]) -> list[list[Part]] | None:
     only = field[0] if len(field) == 1 else None
-    found = SEQUENCE.match(only.text) if isinstance(only, Lit) and not only.quoted else None
+    found = re.match(SEQUENCE, only.text) if isinstance(only, Lit) and not only.quoted else None
     if only is None or found is None:
         return None
     low, high, step = found.groups()

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from grpo_lint.syntax.shell.conditions import Outcome
 
-FORMAT = re.compile(r"%(?:%|([-0+ #]*\d*)(?:\.(\d+))?([sdiubqxXofeg]))")
+FORMAT = r"%(?:%|([-0+ #]*\d*)(?:\.(\d+))?([sdiubqxXofeg]))"
 NOTHING = frozenset(
     (
         ":", "true", "alias", "bg", "bind", "compgen", "complete", "disown", "enable", "fc", "fg", "hash", "help",
@@ -102,13 +102,13 @@ class Builtins(Inputs):
         if form.dynamic:
             return [unknown(form.reason, span)]
         text = unescaped(form.text)
-        takes = sum(1 for found in FORMAT.finditer(text) if found.group(3))
+        takes = sum(1 for found in re.finditer(FORMAT, text) if found.group(3))
         if not takes:
             return [Piece(text.replace("%%", "%"), span)]
         pieces: list[Piece] = []
         for _ in range(min(max(-(-len(args) // takes), 1), 200)):
             at = 0
-            for found in FORMAT.finditer(text):
+            for found in re.finditer(FORMAT, text):
                 if found.start() > at:
                     pieces.append(Piece(text[at : found.start()], span))
                 at = found.end()

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
     Outcome: TypeAlias = bool | Verdict
 
-VARIABLE = re.compile(r"\"?\$\{?([A-Za-z_][A-Za-z0-9_]*|[0-9#@*]+)(?::?-[^{}]*)?\}?\"?$")
-NAMES = re.compile(r"\$\{?[#!]?([A-Za-z_][A-Za-z0-9_]*)")
-INTEGER = re.compile(r"[ \t\n]*[-+]?\d{1,18}[ \t\n]*$")
+VARIABLE = r"\"?\$\{?([A-Za-z_][A-Za-z0-9_]*|[0-9#@*]+)(?::?-[^{}]*)?\}?\"?$"
+NAMES = r"\$\{?[#!]?([A-Za-z_][A-Za-z0-9_]*)"
+INTEGER = r"[ \t\n]*[-+]?\d{1,18}[ \t\n]*$"
 COMPARE = {"-eq": "=", "-ne": "is not", "-lt": "<", "-le": "<=", "-gt": ">", "-ge": ">="}
 MAX_TEST = 60
 
@@ -38,7 +38,7 @@ def shown(text: str) -> str:
 
 def subject_name(source: str) -> str:
     """`X` for a word that only holds the variable X, else the word as written."""
-    found = VARIABLE.match(source.strip())
+    found = re.match(VARIABLE, source.strip())
     if not found:
         return shown(source)
     name = found.group(1)
@@ -234,7 +234,7 @@ class Conditions(Expander):
                 )
                 return self.doubt(relation, left.span, world, operand)
             try:
-                if INTEGER.match(operand.text) or (arithmetic and not operand.text.strip()):
+                if re.match(INTEGER, operand.text) or (arithmetic and not operand.text.strip()):
                     sides.append(int(operand.text.strip() or 0))
                 elif arithmetic:
                     sides.append(self.number(Text((Piece(operand.text, operand.span),)), world))
@@ -270,7 +270,7 @@ class Conditions(Expander):
         """What a test's outcome rests on: the values of the variables it names, as they are now."""
         if operand is None:
             return ()
-        names = NAMES.findall(operand.source)
+        names = re.findall(NAMES, operand.source)
         found = [world.vars[name].value if name in world.vars else None for name in names[:8]]
         return (*found, world.shifted, len(world.frames), *world.args[:3])
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import re
 
-ANSI = re.compile(
-    r"\\(?:([abeEfnrtv\\'\"?])|([0-7]{1,3})|x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|c(.))"
-)
+ANSI = r"\\(?:([abeEfnrtv\\'\"?])|([0-7]{1,3})|x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|c(.))"
 ANSI_CHARS = dict(zip("abeEfnrtv\\'\"?", "\a\b\x1b\x1b\f\n\r\t\v\\'\"?", strict=True))
 
 
 def unescaped(text: str) -> str:
-    return ANSI.sub(_char, text)
+    return re.sub(ANSI, _char, text)
 
 
 def _char(match: re.Match[str]) -> str:

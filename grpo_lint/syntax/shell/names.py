@@ -26,7 +26,8 @@ SHELL_MADE = frozenset(
 )  # fmt: skip
 """Made by bash itself, from what is not in the script."""
 
-SCHEDULED = re.compile(
+# Compiled when it is needed, as all expressions here that few scripts need.
+SCHEDULED = (
     r"(?:SLURM|PMI|OMPI|PBS|LSB|SGE|KUBERNETES|MLP|VC|DLC|PET|VOLC|ARNOLD|MPI|JOB|CUDA|NCCL|ASCEND|HCCL|CONDA|VIRTUAL_ENV|"
     r"PYTHON|LD|AWS|HF|WANDB|HUGGING_?FACE|OPENAI|GITHUB|CI|RAY|NVIDIA|ROCR|HIP|TORCH|TRITON|GLOO|UCX|SSH|S3|SWANLAB|"
     r"MODELSCOPE|DOCKER|INSTANCE|POD|NODE)(?:_|$)|"
@@ -38,4 +39,4 @@ SCHEDULED = re.compile(
 
 def from_environment(name: str) -> bool:
     """Whether the environment rather than the script is where a variable of this name comes from."""
-    return name in ENVIRONMENT or name in SHELL_MADE or SCHEDULED.match(name) is not None
+    return name in ENVIRONMENT or name in SHELL_MADE or re.match(SCHEDULED, name) is not None
