@@ -149,12 +149,13 @@ class Assembler:
     # -- launches
 
     def _shell(self, source: SourceFile, path: str, reading: Reading) -> None:
+        from grpo_lint import script_problems
         from grpo_lint.syntax import shell
 
         script = shell.run(source, self._loader(path), self._inside(path))
         found = (self._command(command, path, reading, None) for command in script.commands)
-        list(found)
-        reading.problems += script.problems
+        recognised = [launch for launch in found if launch is not None]
+        reading.problems += script_problems.telling(script.problems, recognised)
 
     def _inside(self, path: str) -> str:
         """A path as the shell reader counts it: from the repository's root."""

@@ -190,6 +190,7 @@ def put_value(options: Options, key: str, value: Value, layer: Layer) -> None:
     """Put a document's or an override's value under its key."""
     origin = Origin(layer, value.span, value.via, "", key)
     if isinstance(value.data, Unknown):
+        origin.data = value.data
         options.put(NAME, key, unknown(value.data.reason, origin))
     else:
         origin.data = value.plain()

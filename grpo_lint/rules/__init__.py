@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from grpo_lint.rules import own, source
+from grpo_lint.rules import own, script, source
 from grpo_lint.rules.avoidance import (
     agents,
     clipping,
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from grpo_lint.rules.rule import Rule
 
 _MODULES = (
-    agents, clipping, estimator, fsdp, limits, lora, moe, muon, overlap, precision, rollout, stated, zero, source, own,
+    agents, clipping, estimator, fsdp, limits, lora, moe, muon, overlap, precision, rollout, stated, zero,
+    source, script, own,
 )  # fmt: skip
 
 RULES: tuple[Rule, ...] = tuple(

@@ -1,4 +1,4 @@
-"""What is wrong with the text itself, before any framework reads it."""
+"""What is wrong with the text of any file, before a framework reads it."""
 
 from __future__ import annotations
 
