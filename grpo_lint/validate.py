@@ -53,6 +53,7 @@ def read(source: SourceFile, settings: Settings) -> RunConfig:
         faults = faults or [_fault(source, 0, 'not a JSON object; write one such as {"group_size": 8}')]
         raise InvalidConfig(faults)
     run = RunConfig(NAME, Options(), root.span)
+    run.complete = False  # what it doesn't tell, the real config may
     for key, value in root.data.items():
         wrong = _wrong(key, value)
         if wrong:

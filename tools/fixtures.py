@@ -1,7 +1,7 @@
-"""Write what the linter says of each bad fixture beside it, after a rule or a message was changed on purpose.
+"""Write down what each bad fixture gives: `python tools/fixtures.py [IDS...]`.
 
-    python tools/fixtures.py            # all; prints the fixtures whose output changed
-    python tools/fixtures.py NOT07 SRC  # those of some rules, by id or prefix
+    python tools/fixtures.py                    all of them
+    python tools/fixtures.py NOT07 DO           those of some rules, by id or prefix
 
 Read the diff before you commit it: the files are the tests' expectations.
 """
@@ -9,6 +9,7 @@ Read the diff before you commit it: the files are the tests' expectations.
 from __future__ import annotations
 
 import io
+import json
 import os
 import shlex
 import sys
@@ -18,22 +19,53 @@ from pathlib import Path
 from grpo_lint.cli import main
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
+UNIFIED = ".unified.json"
+"""How the name of a unified config ends: it is validated, not linted."""
+
+
+def cases() -> list[Path]:
+    """Every fixture: its file, without those that hold its arguments or its output."""
+    return sorted(
+        path
+        for path in FIXTURES.glob("*/*")
+        if path.name.startswith(("bad-", "good-")) and path.suffix not in (".out", ".args")
+    )
+
+
+def arguments(case: Path) -> list[str]:
+    """The command line of a fixture, run in its folder."""
+    extra = case.with_suffix(".args")
+    more = shlex.split(extra.read_text(encoding="utf-8"), comments=True) if extra.exists() else []
+    if case.name.endswith(UNIFIED):
+        return ["validate", "--config-file", case.name, "--output", "json", *more]
+    return [case.name, "--output", "concise", "--fail-on", "note", *more]
+
+
+def lines(case: Path, out: str) -> str:
+    """What a fixture's output comes to: a line for each finding, or for each verdict that something is wrong."""
+    if not case.name.endswith(UNIFIED):
+        return out
+    (run,) = json.loads(out)["runs"]
+    found = ""
+    for verdict in run["verdicts"]:
+        if verdict["verdict"] in ("fail", "warn") and not verdict["reported_as"]:
+            place = verdict["place"] or {"line": run["line"], "column": 1}
+            found += f"{case.name}:{place['line']}:{place['column']}: {verdict['rule']} {verdict['verdict']}: "
+            found += verdict["reason"] + "\n"
+    return found
 
 
 def output(case: Path) -> str:
-    """What the linter prints for a fixture, run in its folder."""
-    extra = case.with_suffix(".args")
-    arguments = shlex.split(extra.read_text(encoding="utf-8"), comments=True) if extra.exists() else []
     os.chdir(case.parent)
     with redirect_stdout(io.StringIO()) as out:
-        main([case.name, "--output", "concise", *arguments])
-    return out.getvalue()
+        main(arguments(case))
+    return lines(case, out.getvalue())
 
 
 def write(prefixes: list[str]) -> None:
-    for case in sorted(FIXTURES.glob("*/bad-*")):
+    for case in cases():
         wanted = not prefixes or case.parent.name.startswith(tuple(prefixes))
-        if case.suffix in (".out", ".args") or not wanted:
+        if case.name.startswith("good-") or not wanted:
             continue
         target, text = case.with_suffix(".out"), output(case)
         if not target.exists() or target.read_text(encoding="utf-8") != text:
