@@ -63,6 +63,7 @@ class Rule:
     """
 
     __slots__ = (
+        "_docstring",
         "check",
         "evidence",
         "frameworks",
@@ -70,7 +71,6 @@ class Rule:
         "kinds",
         "name",
         "needs",
-        "page",
         "severity",
         "since",
         "text_check",
@@ -82,7 +82,7 @@ class Rule:
         self,
         id: str,
         name: str,
-        page: str,
+        docstring: str | None,
         severity: Severity,
         evidence: Evidence,
         needs: tuple[str, ...] = (),
@@ -93,7 +93,7 @@ class Rule:
     ) -> None:
         self.id = id
         self.name = name
-        self.page = page
+        self._docstring = docstring
         self.check: Check | None = None
         self.severity = severity
         self.evidence = evidence
@@ -107,6 +107,11 @@ class Rule:
 
     def __repr__(self) -> str:
         return f"Rule({self.id}, {self.name})"
+
+    @property
+    def page(self) -> str:
+        """The docstring as Markdown, worked out when somebody reads it: most lintings show no page."""
+        return dedent(self._docstring)
 
     @property
     def summary(self) -> str:
@@ -129,7 +134,7 @@ def rule(
     """Make a Rule of a check function: `@rule("NOT07", "group-size-1", severity=ERROR, evidence="solid", ...)`."""
 
     def declare(check: Check) -> Rule:
-        made = Rule(id, name, dedent(check.__doc__), severity, evidence, needs, topics, since, twin, frameworks)
+        made = Rule(id, name, check.__doc__, severity, evidence, needs, topics, since, twin, frameworks)
         made.check = check
         return made
 
@@ -148,7 +153,7 @@ def stated_rule(
     twin: str = "",
 ) -> Rule:
     """A Rule without a sound form: what it states has a page, and a strict form in the profiles that ask for those."""
-    return Rule(id, name, dedent(page), severity, evidence, (), topics, since, twin)
+    return Rule(id, name, page, severity, evidence, (), topics, since, twin)
 
 
 def text_rule(
@@ -163,7 +168,7 @@ def text_rule(
     """Make a Rule of a function from a reader's problem, of one of `kinds`, to findings."""
 
     def declare(check: TextCheck) -> Rule:
-        made = Rule(id, name, dedent(check.__doc__), severity, "solid", (), topics, since)
+        made = Rule(id, name, check.__doc__, severity, "solid", (), topics, since)
         made.kinds, made.text_check = kinds, check
         return made
 
