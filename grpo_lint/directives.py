@@ -1,7 +1,7 @@
 """Comments that tell the linter what not to report, with what each of them covers.
 
     # grpo-lint: ignore[NOT07] reason              at the end of a line: that line
-    # grpo-lint: ignore[NOT07, DO03:kl_coef] why   on a line of its own: the next statement, key or item, to its end
+    # grpo-lint: ignore[NOT07, DO03:kl_coef] why   on a line of its own: what starts on the next line, to its end
     # grpo-lint: ignore-file[SRC05] reason         the whole file
 
 They count only in comments: a string or a here-document that holds such text is none.
@@ -83,6 +83,9 @@ class Directive:
         return " ".join(text.split())
 
     def covers(self, span: Span) -> bool:
+        """Whether a finding at a place in the same file is covered; what is found in the comment itself is, too."""
+        if self.span.start <= span.start < self.span.end:
+            return True
         if self.scope != "line":
             return self.start <= span.start < self.end or span.start == self.start
         first = span.line
@@ -103,10 +106,11 @@ def read(source: SourceFile, kind: Kind | None) -> list[Directive]:
     else:
         return []
     found: list[Directive] = []
+    following = _Following(source.text, extents)
     for start, end in comments:
         end = start + len(source.text[start:end].rstrip())
         for directive in _comment(source, start, end):
-            _limit(directive, start, end, extents)
+            _limit(directive, start, end, following)
             _removal(directive, start, end, kind)
             found.append(directive)
             if len(found) == MAX_DIRECTIVES:
@@ -168,7 +172,27 @@ def _items(source: SourceFile, start: int, end: int) -> Iterator[Item]:
         yield Item(name.strip(), key.strip(), Span(source, found.start(), found.start() + len(text)))
 
 
-def _limit(directive: Directive, start: int, end: int, extents: Ranges) -> None:
+class _Following:
+    """Finds what comes next after a comment: all that starts on one line, to its end."""
+
+    def __init__(self, text: str, extents: Ranges) -> None:
+        self._text = text
+        self._extents = extents
+        self._ends: dict[int, int] = {}
+
+    def after(self, offset: int) -> tuple[int, int]:
+        index = bisect_left(self._extents, offset, key=lambda extent: extent[0])
+        if index == len(self._extents):
+            return offset, offset
+        start, end = self._extents[index]
+        if start not in self._ends:
+            line_end = self._text.find("\n", start)
+            last = bisect_left(self._extents, line_end if line_end >= 0 else len(self._text), key=lambda one: one[0])
+            self._ends[start] = max(end for _, end in self._extents[index:last] or ((start, end),))
+        return start, self._ends[start]
+
+
+def _limit(directive: Directive, start: int, end: int, following: _Following) -> None:
     """What a directive covers, by where its comment stands."""
     if directive.scope:
         return
@@ -180,8 +204,7 @@ def _limit(directive: Directive, start: int, end: int, extents: Ranges) -> None:
         directive.scope = "line"
         return
     directive.scope = "next"
-    index = bisect_left(extents, end, key=lambda extent: extent[0])
-    directive.start, directive.end = extents[index] if index < len(extents) else (end, end)
+    directive.start, directive.end = following.after(end)
 
 
 def _removal(directive: Directive, start: int, end: int, kind: Kind) -> None:

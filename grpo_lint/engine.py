@@ -133,7 +133,7 @@ class Linter:
                         self._judge_text(problem)
                 for problem in comments.unused(file.source, self._judged(file), own):
                     self._judge_text(problem)
-            more, hidden = comments.apply(self._found.values())
+            more, hidden = comments.apply(self._found.values()) if not own else (self._found.values(), ())
             kept += more
             suppressed += hidden
         return kept, suppressed

@@ -56,7 +56,7 @@ def _table(options: dict[str, Option]) -> dict[str, Any]:
 
 def _type(option: Option) -> dict[str, Any]:
     levels = {"enum": list(option.choices)}
-    return {
+    kinds: dict[str, dict[str, Any]] = {
         "text": TEXT,
         "choice": levels,
         "flag": {"type": "boolean"},
@@ -73,7 +73,8 @@ def _type(option: Option) -> dict[str, Any]:
         },
         "hardware": {} if option.kind != "hardware" else _table(HARDWARE),
         "profiles": {} if option.kind != "profiles" else {"type": "object", "additionalProperties": _profile()},
-    }[option.kind]
+    }
+    return kinds[option.kind]
 
 
 def _profile() -> dict[str, Any]:
