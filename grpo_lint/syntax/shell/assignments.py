@@ -102,10 +102,7 @@ class Assignments(Conditions):
         at = max(numbers) + 1 if numbers else 0
         for item in node.items:
             if isinstance(item, WordNode):
-                fields, more = self.fields(item, world) if item.constant is None else (None, False)
-                words = fields.words if fields is not None else item.constant or []
-                if fields is not None and fields.split_at:
-                    self.split_note(fields.split_at, words[0])
+                words, _, more = self.words([item], world)
                 variable.open_ended = variable.open_ended or more
                 for word in words:
                     variable.items[at] = word

@@ -8,7 +8,7 @@ from grpo_lint.syntax.shell.programs import Programs
 from grpo_lint.syntax.shell.script import Choice, Condition
 from grpo_lint.syntax.shell.tree import AndOr, Case, If, Simple
 from grpo_lint.syntax.shell.values import World
-from grpo_lint.syntax.shell.worlds import added, fork, merge
+from grpo_lint.syntax.shell.worlds import added, fork
 
 
 class Branches(Programs):
@@ -49,7 +49,7 @@ class Branches(Programs):
             live = [world for world in after if world.flow is None]
             if guards and not live:
                 self.unguard(guards, skip)
-            live = merge(skip + live)
+            live = self.merged(skip + live)
             if not live:
                 break
         return ended + live
@@ -88,18 +88,12 @@ class Branches(Programs):
             else:
                 for world in live:
                     world.status, world.verdict = 0, None
-        return merge(done + live)
+        return self.merged(done + live)
 
     def case(self, node: Case, worlds: list[World]) -> list[World]:
         done: list[World] = []
         entering: dict[int, list[World]] = {}
-        for world in worlds:
-            for arm, entered in self.arms(node, world):
-                if arm is None:
-                    entered.status, entered.verdict = 0, None
-                    done.append(entered)
-                else:
-                    entering.setdefault(arm, []).append(entered)
+        self.enter(node, worlds, entering, done)
         falling: list[World] = []
         for number, (_, body, terminator) in enumerate(node.arms):
             live = entering.get(number, []) + falling
@@ -109,14 +103,29 @@ class Branches(Programs):
                 if len(entering) > 1 and all(world.flow is not None for world in after):
                     others = [world for n, group in entering.items() if n != number for world in group]
                     self.unguard(after, others + done)
+                going = [world for world in after if world.flow is None] if terminator != ";;" else []
+                done.extend(after if terminator == ";;" else [world for world in after if world.flow is not None])
                 if terminator == ";&":
-                    falling = [world for world in after if world.flow is None]
-                    after = [world for world in after if world.flow is not None]
-                done.extend(after)
-        return merge(done + falling)
+                    falling = going
+                elif going:
+                    self.enter(node, going, entering, done, number + 1)
+        return self.merged(done + falling)
 
-    def arms(self, node: Case, world: World) -> list[tuple[int | None, World]]:
-        """The arms that the world may enter, each with a world for it; None for no arm at all."""
+    def enter(
+        self, node: Case, worlds: list[World], entering: dict[int, list[World]], done: list[World], first: int = 0
+    ) -> None:
+        """Adds the worlds to the arms that they enter, or to those that pass by."""
+        for world in worlds:
+            for arm, entered in self.arms(node, world, first):
+                if arm is None:
+                    if not first:
+                        entered.status, entered.verdict = 0, None
+                    done.append(entered)
+                else:
+                    entering.setdefault(arm, []).append(entered)
+
+    def arms(self, node: Case, world: World, first: int) -> list[tuple[int | None, World]]:
+        """The arms from the first on that the world may enter, each with a world for it; None for no arm at all."""
         subject = self.operand_of(node.subject, world)
         key = ("eq", subject.source), self.facts(subject, world)
         if subject.reason:
@@ -125,7 +134,7 @@ class Branches(Programs):
                     subject.text, subject.reason = str(condition.key[2]), ""
         possible: list[tuple[int | None, str]] = []
         name = subject_name(subject.source)
-        for number, (patterns, _, _) in enumerate(node.arms):
+        for number, (patterns, _, _) in enumerate(node.arms[first:], first):
             texts = []
             for pattern in patterns:
                 atoms, reason = self.atoms(pattern, world)

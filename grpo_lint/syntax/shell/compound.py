@@ -83,7 +83,7 @@ class Parser(CommandParser):
         while True:
             self.blanks()
             found = REDIRECT.match(self.text, self.at, self.end)
-            if found is None or self.peek(2) in ("<(", ">("):
+            if found is None or self.ahead(2) in ("<(", ">("):
                 return
             redirect = self.redirect(found)
             if hasattr(node, "redirects"):
@@ -118,7 +118,7 @@ class Parser(CommandParser):
     def parenthesized(self) -> Node:
         """`((...))` or a subshell."""
         start = self.at
-        if self.peek(2) == "((" and (expression := self.arithmetic(start + 2)) is not None:
+        if self.ahead(2) == "((" and (expression := self.arithmetic(start + 2)) is not None:
             return ArithCmd(expression, start, self.at)
         self.at = start + 1
         body = self.commands(")", BRACE)
@@ -155,7 +155,7 @@ class Parser(CommandParser):
         start = self.at
         self.at += len(word)
         self.blanks()
-        if self.peek(2) == "((":
+        if self.ahead(2) == "((":
             return self.counting(start)
         found = NAME.match(self.text, self.at, self.end)
         if found is None:
@@ -219,7 +219,7 @@ class Parser(CommandParser):
                 raise ShellSyntaxError(f"unexpected {self.token()!r} in a pattern of 'case'", self.at)
             self.at += 1
             body = self.commands(";", ESAC)
-            terminator = ";;&" if self.peek(3) == ";;&" else self.peek(2) if self.peek() == ";" else ";;"
+            terminator = ";;&" if self.ahead(3) == ";;&" else self.ahead(2) if self.peek() == ";" else ";;"
             if self.peek() == ";":
                 self.at += len(terminator)
             node.arms.append((patterns, body, terminator))
@@ -255,21 +255,21 @@ class Parser(CommandParser):
         self.at += 2
         expression = self.disjunction()
         self.gap()
-        if self.peek(2) != "]]":
+        if self.ahead(2) != "]]":
             raise ShellSyntaxError("the [[ is never closed", start)
         self.at += 2
         return Test(expression, start)
 
     def disjunction(self) -> Expr:
         left = self.conjunction()
-        while self.gap() and self.peek(2) == "||":
+        while self.gap() and self.ahead(2) == "||":
             self.at += 2
             left = Logic("||", left, self.conjunction())
         return left
 
     def conjunction(self) -> Expr:
         left = self.negation()
-        while self.gap() and self.peek(2) == "&&":
+        while self.gap() and self.ahead(2) == "&&":
             self.at += 2
             left = Logic("&&", left, self.negation())
         return left
@@ -299,7 +299,7 @@ class Parser(CommandParser):
         left = self.word()
         plain = left.plain or ""
         self.blanks()
-        if len(plain) == 2 and plain[0] == "-" and plain[1] in UNARY and self.peek(2) not in ("]]", "&&", "||"):
+        if len(plain) == 2 and plain[0] == "-" and plain[1] in UNARY and self.ahead(2) not in ("]]", "&&", "||"):
             if BINARY.match(self.text, self.at, self.end) is None:
                 return Unary(plain, self.word())
         found = BINARY.match(self.text, self.at, self.end)

@@ -23,7 +23,7 @@ from grpo_lint.syntax.shell.tree import (
     While,
 )
 from grpo_lint.syntax.shell.values import Text, World, Woven, moved, unknown
-from grpo_lint.syntax.shell.worlds import Verdict, merge
+from grpo_lint.syntax.shell.worlds import Verdict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,10 +43,11 @@ class Evaluator(Loops):
     def execute(self, node: Node, worlds: list[World]) -> list[World]:
         """All the worlds that the node leaves, those included where `exit` and the like ended it."""
         self.steps += len(worlds)
-        self.exhausted = self.steps > MAX_STEPS
-        if self.exhausted or self.nested > MAX_NESTED:
-            what = "running it takes too many steps" if self.exhausted else "its commands nest too deeply"
-            self.gave_up(what, self.place.span(node.start, node.end))
+        if self.steps > MAX_STEPS or self.nested > MAX_NESTED:
+            if not self.exhausted:
+                what = "running it takes too many steps" if self.steps > MAX_STEPS else "its commands nest too deeply"
+                self.gave_up(what, self.place.span(node.start, node.end))
+            self.exhausted = self.steps > MAX_STEPS
             return worlds
         if type(node) is Simple:
             return self.simple_all(node, worlds)
@@ -82,18 +83,11 @@ class Evaluator(Loops):
         if len(worlds) == 1:
             return self.simple(node, worlds[0])
         done = [after for world in worlds for after in self.simple(node, world)]
-        return merge(done) if len(done) > len(worlds) else done
+        return self.merged(done) if len(done) > len(worlds) else done
 
     def pipeline(self, node: Pipeline, worlds: list[World]) -> list[World]:
         if len(node.commands) == 1:
-            worlds = self.execute(node.commands[0], worlds)
-            for world in worlds:
-                if node.negated and world.flow is None:
-                    if world.status is None:
-                        world.verdict = self.verdict(world).negated()
-                    else:
-                        world.status = int(not world.status)
-            return worlds
+            return self.negated(node, self.execute(node.commands[0], worlds))
         before, self.piped = self.piped, True
         for number, command in enumerate(node.commands):
             last = number == len(node.commands) - 1
@@ -105,6 +99,15 @@ class Evaluator(Loops):
             if last:
                 self.adopt(worlds, left, node)
         self.piped = before
+        return self.negated(node, worlds)
+
+    def negated(self, node: Pipeline, worlds: list[World]) -> list[World]:
+        for world in worlds:
+            if node.negated and world.flow is None:
+                if world.status is None:
+                    world.verdict = self.verdict(world).negated()
+                else:
+                    world.status = int(not world.status)
         return worlds
 
     def adopt(self, worlds: list[World], left: list[World], node: Node) -> None:

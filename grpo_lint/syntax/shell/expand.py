@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 MAX_WORDS = 20_000
 """Words that one command may get."""
 
+ODD = re.compile(f"~|{DYNAMIC}")
 TILDE_ASSIGN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=~|~")
 
 
@@ -41,7 +42,7 @@ class Expander(Parameters):
 
     # without splitting
 
-    def text(self, node: WordNode | None, world: World) -> Text:
+    def text(self, node: WordNode | None, world: World, tilde: bool = True) -> Text:
         if node is None or not node.parts:
             if node is not None and node.plain:
                 return Text((Piece(node.plain, self.place.span(node.start, node.end)),))
@@ -49,7 +50,7 @@ class Expander(Parameters):
         parts: list[Piece] = []
         for part in node.parts:
             if type(part) is Lit:
-                self.literal(part, parts, part is node.parts[0])
+                self.literal(part, parts, tilde and part is node.parts[0])
             elif type(part) is Param:
                 found = self.expand(part, world)
                 self.single(found, part, world, parts)
@@ -92,7 +93,7 @@ class Expander(Parameters):
         """A `~` that stands for a home folder at this offset of the literal."""
         text, span = part.text, self.place.span
         stop = next((k for k in range(at + 1, len(text)) if text[k] in "/:"), len(text))
-        if stop > at + 1 and not text[at + 1].isalpha():
+        if text[at:stop] not in ("~", "~root", "~+", "~-"):  # other names are hardly ever users: Hydra's `~key`
             return False
         if at:
             parts.append(Piece(text[:at], span(part.start, part.start + at)))
@@ -118,7 +119,7 @@ class Expander(Parameters):
 
     def arithmetic(self, node: WordNode, world: World, span: Span) -> Text:
         try:
-            expression = self.text(node, world)
+            expression = self.text(node, world, tilde=False)
             number = self.number(expression, world)
         except Undecided as error:
             return Text((unknown(str(error), span),))
@@ -162,6 +163,10 @@ class Expander(Parameters):
                 if node.constant is not None:
                     done.extend(node.constant)
                     continue
+                if node.plain is not None and node.variants is None and not ODD.search(node.plain):
+                    word = self.plain_word(node)
+                    done.append(word)
+                    continue
                 fields, open_ = self.fields(node, world)
                 more = more or open_
                 unsure.extend(index + len(done) for index in fields.unsure)
@@ -173,6 +178,16 @@ class Expander(Parameters):
                 break
         return done, unsure, more
 
+    def plain_word(self, node: WordNode) -> Word:
+        """The only word that a word without quotes and expansions stands for."""
+        span = self.place.span(node.start, node.end)
+        pieces: list[Piece] = []
+        self.literal(node.parts[0], pieces, False)  # type: ignore[arg-type]
+        word = Word(tuple(pieces), span)
+        if type(self.place) is not Woven:
+            node.constant = [word]
+        return word
+
     def fields(self, node: WordNode, world: World) -> tuple[Fields, bool]:
         fields = Fields()
         span = self.place.span(node.start, node.end)
@@ -181,7 +196,10 @@ class Expander(Parameters):
         if node.variants is None:
             more = self.build(node.parts, fields, world)
             fields.close()
-            if all(type(part) is Lit for part in node.parts):
+            for part in node.parts:
+                if type(part) is not Lit:
+                    break
+            else:
                 node.constant = fields.words
         elif node.variants:
             for variant in node.variants:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from grpo_lint.located import DYNAMIC, Piece, Word
 from grpo_lint.source import Span
 from grpo_lint.syntax.shell.assignments import NAME, Assignments
@@ -80,7 +82,7 @@ class Inputs(Assignments):
             if value.reason:
                 found = Text((unknown(value.reason, call.span),))
             elif last and len(words) > len(names):
-                found = Text((unknown("it is the rest of a line", call.span),))
+                found = Text((Piece(_rest(value.text, number, self.ifs(world)), call.span, (words[number].span,)),))
             else:
                 found = text_of(words[number]) if number < len(words) else EMPTY
             self.assign(world, name, found, call.span)
@@ -107,6 +109,13 @@ def _first_line(value: Text) -> Text:
         if ends:
             break
     return Text(tuple(pieces))
+
+
+def _rest(text: str, fields: int, separators: str | None) -> str:
+    """What follows the first fields of a line."""
+    if separators is None or not separators.strip(" \t\n"):
+        return text.split(None, fields)[-1].rstrip(" \t\n")
+    return re.split(f"[{re.escape(separators)}]", text, maxsplit=fields)[-1]
 
 
 def _stripped(value: Text) -> Text:

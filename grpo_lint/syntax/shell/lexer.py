@@ -85,12 +85,18 @@ class Lexer:
         if self.depth > MAX_DEPTH:
             raise TooDeep("nested too deeply to follow", self.at)
 
-    def peek(self, length: int = 1) -> str:
+    def peek(self) -> str:
+        """The next character; empty at the end."""
+        return self.text[self.at] if self.at < self.end else ""
+
+    def ahead(self, length: int) -> str:
+        """The next characters, fewer at the end."""
         return self.text[self.at : min(self.at + length, self.end)]
 
     def blanks(self) -> None:
-        if found := BLANKS.match(self.text, self.at, self.end):
-            self.at = found.end()
+        if self.at < self.end and self.text[self.at] in " \t\\":
+            if found := BLANKS.match(self.text, self.at, self.end):
+                self.at = found.end()
 
     def scan(self, mode: Mode, quoted: bool = False) -> list[Part]:
         """The parts up to one of the mode's stops, or the end."""
@@ -182,7 +188,7 @@ class Lexer:
     def parenthesis(self, quoted: bool) -> Part:
         """`$((...))` or `$(...)`."""
         start = self.at
-        if self.peek(3) == "$((" and (expression := self.arithmetic(start + 3)) is not None:
+        if self.ahead(3) == "$((" and (expression := self.arithmetic(start + 3)) is not None:
             return Arith(expression, start, self.at, quoted)
         self.deeper()
         self.at = start + 2
@@ -202,7 +208,7 @@ class Lexer:
         try:
             self.deeper()
             parts = self.counted(ARITHMETIC)
-            if self.peek(2) == "))":
+            if self.ahead(2) == "))":
                 self.at += 2
                 self.depth = depth
                 return WordNode(tuple(parts), start, self.at - 2)
@@ -324,7 +330,7 @@ class Lexer:
             node.op[0] if len(node.op) == 1 or node.op[0] == "/" else "", plain
         )
         parts = self.scan(mode, node.quoted and not patterns)
-        if mode is REPLACE_ARG and not parts and self.peek() == "/":  # ${x////-}: the pattern is a slash
+        if node.op in ("/", "//") and not parts and self.peek() == "/":  # ${x////-}: the pattern is a slash
             self.at += 1
             parts = [Lit("/", start, self.at, False), *self.scan(mode)]
         node.arg = WordNode(tuple(parts), start, self.at)

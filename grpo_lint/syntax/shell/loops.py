@@ -8,7 +8,7 @@ from grpo_lint.syntax.shell.branches import Branches
 from grpo_lint.syntax.shell.conditions import shown
 from grpo_lint.syntax.shell.tree import For, ForC, While, WordNode
 from grpo_lint.syntax.shell.values import Text, Variable, World, unknown
-from grpo_lint.syntax.shell.worlds import Verdict, merge
+from grpo_lint.syntax.shell.worlds import Verdict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Loops(Branches):
         done: list[World] = []
         for words, loose, members in groups:
             done.extend(self.rounds(node, words, loose, members))
-        return merge(done)
+        return self.merged(done)
 
     def is_glob(self, node: For, word: Word) -> bool:
         if not GLOB & set(word.text):
@@ -70,11 +70,11 @@ class Loops(Branches):
             self.route.append((id(node), number))
             live, left = self.after_round(self.execute(node.body, live))
             self.route.pop()
-            done = merge(done + left) if left else done
+            done = self.merged(done + left) if left else done
             if not live or self.exhausted:
                 break
         self.trail.pop()
-        done = merge(done + live)
+        done = self.merged(done + live)
         return self.blurred(before, done, self.by_caller(words)) if loose else done
 
     def by_caller(self, words: list[Word]) -> bool:
@@ -114,7 +114,7 @@ class Loops(Branches):
     def compute(self, expression: WordNode, world: World) -> None:
         """Evaluates arithmetic for its effects; the status tells whether it was not 0."""
         try:
-            world.status, world.verdict = int(self.number(self.text(expression, world), world) == 0), None
+            world.status, world.verdict = int(self.number(self.text(expression, world, tilde=False), world) == 0), None
         except Undecided as error:
             span = self.place.span(expression.start, expression.end)
             verdict = Verdict(f"(({shown(span.text)}))", f"not (({shown(span.text)}))", span)
@@ -151,16 +151,16 @@ class Loops(Branches):
             stuck = len(live) == len(states) and all(a.alike(b) for a, b in zip(live, states, strict=True))
             for world in over:
                 world.status, world.verdict = 0, None
-            done = merge(done + over + left)
+            done = self.merged(done + over + left)
             unsure = bool(unclear) or (bool(done) and number >= MAX_UNSURE_ROUNDS)
             if unsure or stuck or not live or self.exhausted:
                 done.extend(live)
                 if unsure and live:
                     caller = all(isinstance(w.verdict, Verdict) and w.verdict.caller for w in unclear)
-                    done = self.blurred(states, merge(done), caller or self.said_caller)
+                    done = self.blurred(states, self.merged(done), caller or self.said_caller)
                 break
         self.trail.pop()
-        return merge(done)
+        return self.merged(done)
 
     def once_parted(self, worlds: list[World], until: bool) -> tuple[list[World], list[World], list[World]]:
         """The worlds that enter the loop's body, those that pass it by, and those that ended in its test."""
@@ -189,4 +189,4 @@ class Loops(Branches):
             if caller:
                 world.args, world.open_at, world.shifted = before[0].args, before[0].open_at, before[0].shifted
                 world.when = before[0].when
-        return merge(after)
+        return self.merged(after)

@@ -50,7 +50,7 @@ class Parameters:
     script_name: Text
     script_folders: tuple[str, ...]
 
-    def text(self, node: WordNode | None, world: World) -> Text:
+    def text(self, node: WordNode | None, world: World, tilde: bool = True) -> Text:
         """A word's text without splitting."""
         raise NotImplementedError
 
@@ -286,7 +286,7 @@ class Parameters:
             return Items([Word((Piece(name, span),), span) for name in found])
         if isinstance(part.index, str):
             variable = world.vars.get(part.name)
-            keys = list(variable.items) if variable is not None and variable.items is not None else []
+            keys = _keys(variable) if variable is not None else []
             return Items([Word((Piece(str(key), span),), span) for key in keys], part.index == "*")
         subject, reason = self.subject(part, world, span)
         if not isinstance(subject, Text) or subject.reason:
@@ -375,12 +375,14 @@ class Parameters:
         return Text((unknown(subject.reason, span),))
 
 
+def _keys(variable: Variable) -> list[str | int]:
+    items = variable.items or {}
+    return list(items) if variable.assoc else sorted(items, key=int)
+
+
 def _ordered(variable: Variable) -> list[Word]:
     items = variable.items or {}
-    if variable.assoc:
-        return list(items.values())
-    keys = [key for key in items if isinstance(key, int)]
-    return [items[key] for key in sorted(keys)]
+    return [items[key] for key in _keys(variable)]
 
 
 def _note(name: str, reason: str) -> str:

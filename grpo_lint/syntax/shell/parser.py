@@ -79,7 +79,7 @@ class CommandParser(Lexer):
             char = self.text[self.at]
             if char in closers or (words and (found := self.reserved()) and found in words):
                 break
-            if char == ";" and closers == ";" and self.peek(2) in (";;", ";&"):
+            if char == ";" and closers == ";" and self.ahead(2) in (";;", ";&"):
                 break
             at, depth, waiting = self.at, self.depth, len(self.pending)
             try:
@@ -119,7 +119,7 @@ class CommandParser(Lexer):
         if char == "&":
             self.at += 1
             background = True
-        elif char == ";" and self.peek(2) not in (";;", ";&"):
+        elif char == ";" and self.ahead(2) not in (";;", ";&"):
             self.at += 1
         elif char and char not in "\n#);":
             raise ShellSyntaxError(f"unexpected {self.token()!r}", self.at)
@@ -153,7 +153,7 @@ class CommandParser(Lexer):
         rest: list[tuple[str, Node]] = []
         while True:
             self.blanks()
-            operator = self.peek(2)
+            operator = self.ahead(2)
             if operator not in ("&&", "||"):
                 break
             self.at += 2
@@ -167,15 +167,15 @@ class CommandParser(Lexer):
             self.at += len(word)
             negated ^= word == "!"
             self.blanks()
-            if word == "time" and self.peek(3) in ("-p ", "-- "):
+            if word == "time" and self.ahead(3) in ("-p ", "-- "):
                 self.at += 2
                 self.blanks()
         nodes = [self.command()]
         while True:
             self.blanks()
-            if self.peek() != "|" or self.peek(2) == "||":
+            if self.peek() != "|" or self.ahead(2) == "||":
                 break
-            self.at += 2 if self.peek(2) == "|&" else 1
+            self.at += 2 if self.ahead(2) == "|&" else 1
             self.gap()
             nodes.append(self.command())
         if len(nodes) == 1 and not negated:
@@ -215,7 +215,7 @@ class CommandParser(Lexer):
             if char in ("", "\n", ";", "|", ")", "#"):
                 break
             if char in "<>&0123456789{" and (found := REDIRECT.match(self.text, self.at, self.end)):
-                if self.peek(2) not in ("<(", ">("):
+                if self.ahead(2) not in ("<(", ">("):
                     node.redirects.append(self.redirect(found))
                     node.end = self.at
                     self.blanks()
@@ -288,9 +288,9 @@ class CommandParser(Lexer):
             self.at = at
             parts = self.counted(SUBSCRIPT)
             index = WordNode(tuple(parts), at, self.at)
-            if self.peek(2) == "]=":
+            if self.ahead(2) == "]=":
                 operator, at = "=", self.at + 2
-            elif self.peek(3) == "]+=":
+            elif self.ahead(3) == "]+=":
                 operator, at = "+=", self.at + 3
             else:
                 self.at = start
@@ -301,7 +301,7 @@ class CommandParser(Lexer):
         if char == "(" and index is None:
             self.at += 1
             self.elements(node)
-        elif char and char not in " \t\n;|&)" and (char not in "<>" or self.peek(2) in ("<(", ">(")):
+        elif char and char not in " \t\n;|&)" and (char not in "<>" or self.ahead(2) in ("<(", ">(")):
             node.value = self.value_word()
         node.end = self.at
         return node
@@ -310,7 +310,7 @@ class CommandParser(Lexer):
         """The word after `=`: it is not split, and braces stand for themselves."""
         start = self.at
         parts = self.scan(WORD)
-        while self.peek(2) in ("<(", ">("):
+        while self.ahead(2) in ("<(", ">("):
             parts.append(self.process())
             parts.extend(self.scan(WORD))
         if self.peek() == "(":
@@ -331,7 +331,7 @@ class CommandParser(Lexer):
                 return
             if char == "[" and (item := self.element()) is not None:
                 items.append(item)
-            elif char in "|&;(" or (char in "<>" and self.peek(2) not in ("<(", ">(")):
+            elif char in "|&;(" or (char in "<>" and self.ahead(2) not in ("<(", ">(")):
                 raise ShellSyntaxError(f"unexpected {char!r} in an array", self.at)
             else:
                 items.append(self.word())
@@ -342,10 +342,10 @@ class CommandParser(Lexer):
         start = self.at
         self.at += 1
         parts = self.counted(SUBSCRIPT)
-        if self.peek(2) != "]=" and self.peek(3) != "]+=":
+        if self.ahead(2) != "]=" and self.ahead(3) != "]+=":
             self.at = start
             return None
-        node = Assign("", WordNode(tuple(parts), start + 1, self.at), self.peek(2) != "]=", start)
+        node = Assign("", WordNode(tuple(parts), start + 1, self.at), self.ahead(2) != "]=", start)
         self.at += 3 if node.append else 2
         if self.peek() and self.peek() not in " \t\n)":
             node.value = self.value_word()
@@ -357,7 +357,7 @@ class CommandParser(Lexer):
         operator = found.group(2) or found.group()
         self.at = found.end()
         self.blanks()
-        if self.peek() in ("", "\n", ";", "|", "&", ")") or (self.peek() in "<>" and self.peek(2) not in ("<(", ">(")):
+        if self.peek() in ("", "\n", ";", "|", "&", ")") or (self.peek() in "<>" and self.ahead(2) not in ("<(", ">(")):
             raise ShellSyntaxError(f"no file follows {operator!r}", start)
         target = self.word()
         node = Redirection(operator, (found.group(1) or "").strip("{}"), target, start, self.at)

@@ -45,6 +45,7 @@ class Programs(Emission):
             self.bare(node, world)
             return [world]
         argv, unsure, more = self.words(node.words, world)
+        self.steps += len(argv) // 16
         if world.flow is not None:
             return [world]
         if not argv:

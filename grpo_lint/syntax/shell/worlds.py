@@ -72,7 +72,7 @@ def added(when: When, condition: Condition) -> When:
     return (*when, condition) if len(when) < MAX_CONDITIONS else when
 
 
-def merge(worlds: list[World]) -> list[World]:
+def merge(worlds: list[World], limit: int = MAX_WORLDS) -> list[World]:
     """The worlds with equal ones joined, and few enough of them to go on."""
     if len(worlds) < 2:
         return worlds
@@ -92,8 +92,11 @@ def merge(worlds: list[World]) -> list[World]:
             simplified = simplify(whens)
             world.when = simplified[0] if len(simplified) == 1 else common(simplified)
         done.append(world)
-    while len(done) > MAX_WORLDS:
-        done = _halve(done)
+    while len(done) > limit:
+        fewer = _halve(done)
+        if len(fewer) == len(done):  # each has ended in its own way
+            break
+        done = fewer
     return done
 
 
@@ -157,8 +160,6 @@ def _halve(worlds: list[World]) -> list[World]:
         for world in worlds:
             flows.setdefault(world.flow, []).append(world)
         groups = {(flow, n): group[n : n + 2] for flow, group in flows.items() for n in range(0, len(group), 2)}
-        if len(groups) == len(worlds):
-            return worlds[:MAX_WORLDS]
     return [join(group) for group in groups.values()]
 
 
