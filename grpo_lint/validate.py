@@ -121,8 +121,6 @@ def _meant(data: object, kind: str) -> str:
         words = {"true": "true", "yes": "true", "on": "true", "1": "true"}
         words |= {"false": "false", "no": "false", "off": "false", "0": "false"}
         return words.get(str(data).lower(), "")
-    if kind == "str":
-        return f'"{data}"' if isinstance(data, (int, float)) and not isinstance(data, bool) else ""
     if kind == "int" and isinstance(data, float) and data.is_integer():
         return str(int(data))
     if isinstance(data, str) and re.fullmatch(r"\d{1,9}" if kind == "int" else r"\d{1,9}(?:\.\d{1,9})?", data):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from grpo_lint.diagnostics import NOTE, RANK, WARNING
 from grpo_lint.rules.rule import Finding
 from grpo_lint.rules.strict import FORMS
-from grpo_lint.rules.verdict import Verdict, said
+from grpo_lint.rules.verdict import Verdict, hidden, said
 from grpo_lint.unified import Setting
 
 TYPE_CHECKING = False
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from grpo_lint.diagnostics import Severity
     from grpo_lint.rules.rule import Rule
+    from grpo_lint.rules.verdict import State
     from grpo_lint.runconfig import RunConfig
     from grpo_lint.settings import Settings
 
@@ -51,7 +52,7 @@ def rulings(run: RunConfig, rules: Iterable[Rule], settings: Settings) -> list[R
         verdict = sound[rule.id]
         if rule.id in strict and verdict.state != "fail":
             verdict = _stronger(strict[rule.id], verdict)
-        elif verdict.state not in FAILED and sound.get(rule.twin, verdict).state in FAILED:
+        elif verdict.state not in FAILED and _states_the_same(rule, sound.get(rule.twin), run):
             verdict = _following(rule.twin, sound[rule.twin])
         found.append(Ruling(rule, verdict, _reason(rule, verdict, strict, settings.profile)))
     return found
@@ -60,6 +61,13 @@ def rulings(run: RunConfig, rules: Iterable[Rule], settings: Settings) -> list[R
 def _stronger(strict: Verdict, sound: Verdict) -> Verdict:
     """The sound form's verdict where it is the worse one."""
     return sound if sound.state == "warn" and strict.state not in FAILED else strict
+
+
+def _states_the_same(rule: Rule, twin: Verdict | None, run: RunConfig) -> bool:
+    """Whether what the twin found is this rule's fault, too: it has no check of its own, or looks at that setting."""
+    if twin is None or twin.state not in FAILED:
+        return False
+    return rule.check is None or any(getattr(run, field) is twin.at for field in FORMS[rule.id].fields)
 
 
 def _following(twin: str, verdict: Verdict) -> Verdict:
@@ -77,22 +85,27 @@ def _sound(rule: Rule, run: RunConfig) -> Verdict:
     if rule.check is None:
         where = f"{rule.twin} reports it" if rule.twin else "no config shows it"
         return Verdict("not applicable", f"{where}; a profile with strict forms judges it")
-    if rule.frameworks and not run.frameworks.intersection(rule.frameworks):
-        return Verdict("not applicable", f"it is about {' and '.join(rule.frameworks)}")
-    for name in rule.needs:
-        setting: Setting = getattr(run, name)
-        if not setting.decided:
-            return Verdict("undecided", f"{name}: {setting.reason or 'it has more than one value'}", setting)
+    concerned = not rule.frameworks or bool(run.frameworks.intersection(rule.frameworks))
+    aside = Verdict("not applicable", f"it is about {' and '.join(rule.frameworks)}")
+    undecided = hidden(*((name, getattr(run, name)) for name in rule.needs))
+    if undecided is not None:
+        return undecided if concerned else aside
     findings = list(rule.check(run))
     if findings:
         worst = max(findings, key=lambda finding: RANK[finding.severity or rule.severity])
-        state = "fail" if (worst.severity or rule.severity) == "error" else "warn"
-        return Verdict(state, worst.message, worst.at, "", worst.others, worst.help)  # type: ignore[arg-type]
-    fields = dict.fromkeys((*FORMS[rule.id].fields, *rule.needs))
+        state: State = "fail" if (worst.severity or rule.severity) == "error" else "warn"
+        return Verdict(state, worst.message, worst.at, "", worst.others, worst.help)
+    return _clear(rule, run) if concerned else aside
+
+
+def _clear(rule: Rule, run: RunConfig) -> Verdict:
+    """The verdict of a sound form that finds nothing: a pass only where all that it needs is told."""
+    missing = [name for name in rule.needs if getattr(run, name).unset]
+    fields = rule.needs or FORMS[rule.id].fields
     told = next((field for field in fields if getattr(run, field).known), "")
-    if told:
-        return Verdict("pass", said(getattr(run, told), told), getattr(run, told))
-    return Verdict("undecided", f"nothing tells {' or '.join(fields)}")
+    if missing or not told:
+        return Verdict("undecided", f"nothing tells {' or '.join(missing or fields)}")
+    return Verdict("pass", said(getattr(run, told), told), getattr(run, told))
 
 
 def _strict(run: RunConfig, rules: Iterable[Rule]) -> dict[str, Verdict]:

@@ -54,6 +54,7 @@ def written(setting: Setting) -> str:
     evidence="conditional",
     topics=("clipping",),
     twin="NOT16",
+    frameworks=("deepspeed", "verl"),
 )
 def gradient_clipping_1(run: RunConfig) -> Iterator[Finding]:
     """A gradient clipping that the config leaves out, or puts where nothing reads it, is not what its author thinks.
@@ -188,6 +189,7 @@ def reads_old_key(run: RunConfig, role: str) -> bool | None:
     evidence="conditional",
     topics=("clipping",),
     twin="DO02",
+    frameworks=("deepspeed", "accelerate", "megatron", "slime", "verl"),
 )
 def gradient_clipping_zero(run: RunConfig) -> Iterator[Finding]:
     """A clipping norm of 0 switches clipping off in DeepSpeed and Megatron, and stops all learning in verl's FSDP.

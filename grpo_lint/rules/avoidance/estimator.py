@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 RAW = "the advantage is the raw reward, without a baseline"
 ZERO = "the advantage is always 0, and nothing is learned"
 REFUSED = "{framework} refuses to start"
+ALONE = "there is nothing to compare it with"
 
 GROUP_RELATIVE: dict[str, dict[str, str]] = {
     # framework: estimator: what becomes of a group of one
@@ -44,6 +45,9 @@ GROUP_RELATIVE: dict[str, dict[str, str]] = {
     },
     "slime": {"grpo": ZERO, "gspo": ZERO, "reinforce_plus_plus_baseline": ZERO},
     "trl": {"grpo": REFUSED, "rloo": REFUSED},
+    "unified": dict.fromkeys(
+        ("grpo", "grpo_passk", "gspo", "dr_grpo", "gdpo", "rloo", "opo", "gpg", "reinforce_plus_plus_baseline"), ALONE
+    ),
 }
 
 
@@ -238,6 +242,7 @@ def group_size_1(run: RunConfig) -> Iterator[Finding]:
     evidence="refuted",
     needs=("group_size", "algorithm", "critic_enable"),
     topics=("grpo", "memory"),
+    frameworks=("verl",),
 )
 def critic_by_default(run: RunConfig) -> Iterator[Finding]:
     """Several responses a prompt, but the estimator is left at gae, which trains a critic and compares no group.

@@ -23,7 +23,7 @@ PAIRS = (
 )
 
 
-@rule("DO06", "fsdp1", severity=WARNING, evidence="refuted", topics=("fsdp",), twin="NOT06")
+@rule("DO06", "fsdp1", severity=WARNING, evidence="refuted", topics=("fsdp",), twin="NOT06", frameworks=("verl",))
 def strategy_overwritten(run: RunConfig) -> Iterator[Finding]:
     """verl takes the FSDP version from `actor.strategy` and overwrites `actor.fsdp_config.strategy` with it.
 
@@ -90,7 +90,16 @@ def _reads_inner(run: RunConfig) -> bool:
     return not legacy.decided or legacy.value == "disable"
 
 
-@rule("NOT06", "fsdp2", severity=NOTE, evidence="refuted", needs=("fsdp_mode",), topics=("fsdp", "memory"), twin="DO06")
+@rule(
+    "NOT06",
+    "fsdp2",
+    severity=NOTE,
+    evidence="refuted",
+    needs=("fsdp_mode",),
+    topics=("fsdp", "memory"),
+    twin="DO06",
+    frameworks=("verl",),
+)
 def old_fsdp2(run: RunConfig) -> Iterator[Finding]:
     """FSDP2 takes more memory in old releases: when loading with torch 2.6, and when it exports weights.
 

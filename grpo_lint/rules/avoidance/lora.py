@@ -32,6 +32,7 @@ VLLM_RANKS = (8, 16, 32, 64, 128, 256, 320, 512)
     needs=("lora_rank", "lora_merge", "async_rollout"),
     topics=("lora", "rollout"),
     twin="NOT05",
+    frameworks=("verl",),
 )
 def load_format(run: RunConfig) -> Iterator[Finding]:
     """`layered_summon` sends adapters only, so the rollout engine has to load the base model itself.
@@ -116,6 +117,7 @@ def _safetensors(loading: Setting) -> Fix | None:
     needs=("lora_rank", "lora_merge"),
     topics=("lora", "rollout", "weight-sync"),
     twin="DO08",
+    frameworks=("verl",),
 )
 def stale_merge_or_rank(run: RunConfig) -> Iterator[Finding]:
     """Merged LoRA weights reach the rollout only from verl 0.9.0 on, and vLLM serves adapters up to rank 512.
@@ -203,6 +205,7 @@ def stale_merge_or_rank(run: RunConfig) -> Iterator[Finding]:
     evidence="conditional",
     topics=("lora", "weight-sync"),
     twin="NOT09",
+    frameworks=("verl",),
 )
 def lora_that_nothing_reads(run: RunConfig) -> Iterator[Finding]:
     """LoRA settings that the engine doesn't read, or adapters that never reach the rollout.
@@ -279,6 +282,7 @@ def lora_that_nothing_reads(run: RunConfig) -> Iterator[Finding]:
     needs=("lora_rank", "lora_merge"),
     topics=("lora", "weight-sync"),
     twin="DO19",
+    frameworks=("verl",),
 )
 def merged_sync(run: RunConfig) -> Iterator[Finding]:
     """With `lora.merge=true` every sync sends the whole model, where the adapter alone would do.
@@ -345,6 +349,7 @@ def merged_sync(run: RunConfig) -> Iterator[Finding]:
     evidence="contested",
     needs=("rollout_engine", "lora_rank", "lora_merge"),
     topics=("lora", "rollout", "sglang"),
+    frameworks=("verl",),
 )
 def sglang_adapters(run: RunConfig) -> Iterator[Finding]:
     """Serving LoRA adapters from SGLang works in verl only from 0.9.1 on.

@@ -31,6 +31,7 @@ _QWEN3_MOE = r"(?i)(?:^|/)qwen3-(?:30B-A3B|235B-A22B)(?:$|[-_/])"
     evidence="conditional",
     needs=("router_replay",),
     topics=("moe", "discrete-decisions"),
+    frameworks=("verl",),
 )
 def router_replay(run: RunConfig) -> Iterator[Finding]:
     """Router replay has two sides, the trainer's and the rollout's, and they have to agree.
@@ -160,6 +161,7 @@ def _corrected(run: RunConfig) -> bool:
     needs=("moe", "gating_dtype", "model_path", "model_dtype"),
     topics=("moe", "moe-nan", "precision"),
     twin="NOT14",
+    frameworks=("verl",),
 )
 def router_dtype(run: RunConfig) -> Iterator[Finding]:
     """Megatron computes the router in the parameters' type unless `moe_router_dtype` says otherwise.

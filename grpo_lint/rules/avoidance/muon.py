@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     needs=("zero_stage",),
     topics=("muon", "clipping"),
     twin="NOT13",
+    frameworks=("deepspeed", "accelerate"),
 )
 def muon_with_clipping(run: RunConfig) -> Iterator[Finding]:
     """DeepSpeed clips Muon's finished update instead of its gradient, so that every step shrinks to the clip norm.
@@ -74,7 +75,7 @@ def muon_with_clipping(run: RunConfig) -> Iterator[Finding]:
 
 def _refuses_reduce_scatter(run: RunConfig, optimizer: Setting) -> Iterator[Finding]:
     scatter = run.option("deepspeed", "zero_optimization.reduce_scatter")
-    if scatter.unset or (scatter.known and scatter.value is True):
+    if (scatter.unset and run.complete) or (scatter.known and scatter.value is True):
         how = "true" if scatter.explicit else "true by default"
         yield Finding(
             f"zero_optimization.reduce_scatter is {how}, and DeepSpeed refuses to build Muon with it at ZeRO stage 3",
@@ -129,6 +130,7 @@ def _clip_nothing(clip: Setting) -> Fix | None:
     evidence="conditional",
     topics=("muon", "clipping"),
     twin="NOT02",
+    frameworks=("megatron", "slime", "verl", "unified"),
 )
 def muon_global_clipping(run: RunConfig) -> Iterator[Finding]:
     """Megatron clips Muon's gradients by the norm of the whole model, which can freeze it when that norm is huge.

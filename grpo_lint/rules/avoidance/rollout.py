@@ -21,7 +21,15 @@ SEPARATE = ("fully_async", "one_step_off")
 _VISION = r"(?i)(?:^|[-_./\d])VL(?:[-_./]|$)|InternVL|MiniCPM-V\b|Omni\b"
 
 
-@rule("DO03", "bypass-mode", severity=ERROR, evidence="contested", needs=("bypass_mode",), topics=("rollout", "moe"))
+@rule(
+    "DO03",
+    "bypass-mode",
+    severity=ERROR,
+    evidence="contested",
+    needs=("bypass_mode",),
+    topics=("rollout", "moe"),
+    frameworks=("verl",),
+)
 def bypass_mode(run: RunConfig) -> Iterator[Finding]:
     """Bypass mode trains on the rollout's own log-probabilities, so something has to compute them.
 
@@ -94,6 +102,7 @@ def bypass_mode(run: RunConfig) -> Iterator[Finding]:
     evidence="refuted",
     needs=("enforce_eager",),
     topics=("rollout",),
+    frameworks=("verl",),
 )
 def enforce_eager(run: RunConfig) -> Iterator[Finding]:
     """Before verl 0.5.0, CUDA graphs and a freed cache engine exclude each other.
@@ -156,6 +165,7 @@ def enforce_eager(run: RunConfig) -> Iterator[Finding]:
     needs=("checkpoint_mode", "async_rollout"),
     topics=("rollout", "weight-sync"),
     twin="NOT10",
+    frameworks=("verl",),
 )
 def checkpoint_engine(run: RunConfig) -> Iterator[Finding]:
     """The naive checkpoint engine copies weights inside one process: it can't reach a rollout on other GPUs.
@@ -238,6 +248,7 @@ def _overwrites_backend(run: RunConfig) -> bool:
     evidence="solid",
     needs=("model_path", "rollout_engine", "lora_rank", "async_rollout"),
     topics=("rollout", "multimodal", "stale-cache"),
+    frameworks=("verl",),
 )
 def stale_encoder_cache(run: RunConfig) -> Iterator[Finding]:
     """vLLM keeps image embeddings of the old vision tower across weight updates unless it is told to forget them.

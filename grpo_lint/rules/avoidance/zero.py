@@ -89,6 +89,7 @@ def named(setting: Setting, fallback: str) -> str:
     needs=("zero_stage", "offload_optimizer"),
     topics=("zero", "memory"),
     twin="NOT01",
+    frameworks=("deepspeed",),
 )
 def zero2_cpu_adam(run: RunConfig) -> Iterator[Finding]:
     """Optimizer state that is offloaded to the CPU needs an optimizer that steps there.
@@ -162,7 +163,7 @@ def zero2_cpu_adam(run: RunConfig) -> Iterator[Finding]:
 
 def _refused(run: RunConfig, type_: Setting, offload: tuple[Setting, str]) -> Iterator[Finding]:
     allowed = run.option("deepspeed", "zero_allow_untested_optimizer")
-    if allowed.unset or (allowed.known and allowed.value in (False, None)):
+    if (allowed.unset and run.complete) or (allowed.known and allowed.value in (False, None)):
         yield Finding(
             f'optimizer.type="{type_.value}" has no CPU version for offloaded state, and DeepSpeed refuses it '
             "under ZeRO as an untested optimizer",
@@ -199,6 +200,7 @@ def _muon_offloaded(run: RunConfig, type_: Setting, offload: tuple[Setting, str]
     needs=("zero_stage",),
     topics=("zero", "memory", "nan"),
     twin="DO01",
+    frameworks=("deepspeed", "accelerate"),
 )
 def zero3_single_rank(run: RunConfig) -> Iterator[Finding]:
     """ZeRO stage 3 on a single rank partitions nothing, and old releases corrupt its gradients on new PyTorch.
