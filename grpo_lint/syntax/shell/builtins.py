@@ -26,7 +26,7 @@ FORMAT = r"%(?:%|([-0+ #]*\d*)(?:\.(\d+))?([sdiubqxXofeg]))"
 NOTHING = frozenset(
     (
         ":", "true", "alias", "bg", "bind", "compgen", "complete", "disown", "enable", "fc", "fg", "hash", "help",
-        "history", "jobs", "kill", "shopt", "suspend", "times", "trap", "umask", "unalias", "wait", "logout",
+        "history", "jobs", "kill", "shopt", "suspend", "times", "umask", "unalias", "wait", "logout",
         "popd", "pushd", "dirs", "caller",
     )
 )  # fmt: skip
@@ -273,6 +273,13 @@ class Builtins(Inputs):
             limit = Variable(call.span, Text(values[0].pieces))
             limit.exported = True
             self.set_variable(world, OPEN_FILES, limit)
+
+    def trap(self, call: Call, world: World) -> None:
+        words = [word for word in call.argv[1:] if word.text != "--"]
+        if len(words) > 1 and any(word.text in ("EXIT", "0") for word in words[1:]):
+            self.at_exit = (words[0], call.node) if words[0].text not in ("", "-") else None
+
+    at_exit: tuple[Word, Simple] | None
 
     def look_up(self, call: Call, world: World) -> None:
         """`type`, `command -v`: whether a program is there."""

@@ -58,6 +58,15 @@ class Evaluator(Loops):
         self.nested -= 1
         return after
 
+    def finish(self, worlds: list[World]) -> None:
+        """What the script does when it ends (`trap ... EXIT`)."""
+        if self.at_exit is None:
+            return
+        action, node = self.at_exit
+        for world in worlds:
+            world.flow = None
+            self.eval(node, [action, action], [], False, world)
+
     def sequence(self, node: ListNode, worlds: list[World]) -> list[World]:
         ended: list[World] = []
         for item, background in node.items:

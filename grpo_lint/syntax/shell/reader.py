@@ -49,7 +49,7 @@ def read(
         world.open_at = 0
     else:
         world.cwd = Text((Piece(directory, span),))
-    evaluator.execute(body, [world])
+    evaluator.finish(evaluator.execute(body, [world]))
     for records in evaluator.emitted.values():
         for command, whens in records:
             command.when = summary(whens) if len(whens) > 1 else whens[0]
@@ -80,6 +80,7 @@ def prepared(
     evaluator.background = evaluator.piped = evaluator.capturing = False
     evaluator.said_caller = evaluator.exhausted = False
     evaluator.unread = ""
+    evaluator.at_exit = None
     return evaluator
 
 
