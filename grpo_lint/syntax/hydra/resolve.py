@@ -69,6 +69,16 @@ def split_path(key: str) -> list[str]:
     return steps + [dotted or bracketed for dotted, bracketed in _STEP.findall(key[end:])]
 
 
+def _child(container: Value, key: str) -> Value | None:
+    if isinstance(container.data, dict):
+        return container.data.get(key)
+    if not isinstance(container.data, list):
+        return None
+    if not _INDEX.fullmatch(key):
+        raise NotAnIndex(key)
+    return container.data[int(key)] if 0 <= int(key) < len(container.data) else None
+
+
 class Resolver:
     """Resolves values of one tree, which must not change meanwhile."""
 
@@ -88,12 +98,14 @@ class Resolver:
         self._told: set[tuple[str, int, str]] = set()
 
     def get(self, path: str) -> Value | None:
-        """The resolved value at a dotted path; None if nothing is there."""
+        """The resolved value at a dotted path, in the place where it is written; None if nothing is there."""
+        section, _, last = path.rpartition(".")
         try:
-            found = self._select(path, (self.root, None))
+            base = self._select(section, (self.root, None))
+            value = _child(base[0], last) if base is not None else None
+            return None if value is None else self._deep(value, base)
         except NotAnIndex:
             return None
-        return None if found is None else self._deep(*found)
 
     def target(self, path: str) -> Value | None:
         """What is at a dotted path once interpolations on the way and at its end are followed; None if nothing is."""
@@ -204,15 +216,9 @@ class Resolver:
         found: tuple[Value, Place | None] = base
         for key in split_path(path):
             container, _ = found
-            child: Value | None = None
             if isinstance(container.data, Unknown):
                 return found
-            if isinstance(container.data, dict):
-                child = container.data.get(key)
-            elif isinstance(container.data, list):
-                if not _INDEX.fullmatch(key):
-                    raise NotAnIndex(key)
-                child = container.data[int(key)] if 0 <= int(key) < len(container.data) else None
+            child = _child(container, key)
             if child is None:
                 return None
             found = (child, found)
