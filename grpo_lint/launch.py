@@ -6,7 +6,7 @@ kept for the run, since they say how many processes and nodes there are.
 
 from __future__ import annotations
 
-from grpo_lint.located import Piece, Word
+from grpo_lint.located import DYNAMIC, Piece, Word
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -93,6 +93,7 @@ SWITCHES: dict[str, frozenset[str]] = {
         " --only-dev --no-project --no-config -v -q --verbose --quiet --all-groups --no-editable --inexact --offline"
         " --no-env-file --managed-python --no-cache --refresh -U --upgrade --native-tls --script --no-progress",
         "conda": "--no-capture-output --live-stream -v --debug-wrapper-scripts",
+        "coverage": "-a --append -p --parallel-mode --branch -m --module --timid -L --pylib",
         "env": "-i --ignore-environment -0 --null -v --debug",
         "sudo": "-E --preserve-env -n -H -S -k -b",
         "timeout": "--preserve-status --foreground -v --verbose",
@@ -108,6 +109,9 @@ UNDERSCORED = frozenset(("torchrun", "accelerate"))
 PLAIN = frozenset(("nohup", "time", "exec", "command", "setsid", "stdbuf", "nice", "ionice", "xvfb-run", "unbuffer"))
 """Commands that run the words after their own flags, as they stand."""
 
+SCRIPT_RUNNERS = frozenset(("uv", "coverage"))
+"""Launchers that run a Python file as they find it."""
+
 ONE_ARGUMENT = frozenset(("timeout",))
 
 PROGRAMS = frozenset(("trl", "swift", "megatron", "vllm", "sglang"))
@@ -120,11 +124,14 @@ def find(argv: Sequence[Word], env: dict[str, Word] | None = None) -> Launch | N
     env = dict(env or {})
     words, wrappers = list(argv), list[Wrapper]()
     for _ in range(24):  # a command is wrapped a few times at the most
-        if not words or words[0].dynamic:
+        if not words or _nameless(words[0]):
             return None
         name = words[0].text.rsplit("/", 1)[-1]
         if _is_python(name):
             return _python(argv, words, wrappers, env)
+        if name.endswith(".py") and wrappers and wrappers[-1].name in SCRIPT_RUNNERS:
+            is_module = any(flag.name == "-m" for flag in wrappers[-1].flags)
+            return Launch(argv, words[0].text, words[0], is_module, words[1:], wrappers, env)
         if name in PROGRAMS:
             return Launch(argv, name, words[0], False, words[1:], wrappers, env)
         peeled = _peel(name, words, env)
@@ -135,6 +142,11 @@ def find(argv: Sequence[Word], env: dict[str, Word] | None = None) -> Launch | N
         if wrapper.name in ("torchrun", "accelerate", "deepspeed"):
             return _launched(argv, words, wrapper, wrappers, env)
     return None
+
+
+def _nameless(word: Word) -> bool:
+    """Whether a program's own name isn't known; its folder need not be."""
+    return DYNAMIC in word.text.rsplit("/", 1)[-1]
 
 
 def _is_python(name: str) -> bool:
@@ -159,6 +171,8 @@ def _peel(name: str, words: list[Word], env: dict[str, Word]) -> tuple[Wrapper, 
             return None
         flags, rest = take_flags(rest[1:], runner)
         flags = [*before, *flags]
+    elif name == "coverage" and second == "run":
+        flags, rest = take_flags(rest[1:], "coverage")
     elif name == "env":
         flags, rest = take_flags(rest, "env")
         rest = _assignments(rest, env)
@@ -215,7 +229,7 @@ def _python(argv: Sequence[Word], words: list[Word], wrappers: list[Wrapper], en
         if text in ("-c", "-", "--version", "-V", "-h", "--help"):
             return None
         at += 2 if text in ("-W", "-X") else 1
-    if at >= len(words) or words[at].dynamic:
+    if at >= len(words) or _nameless(words[at]):
         return None
     return Launch(argv, words[at].text, words[at], False, words[at + 1 :], wrappers, env)
 
@@ -240,7 +254,7 @@ def _launched(
     argv: Sequence[Word], words: list[Word], wrapper: Wrapper, wrappers: list[Wrapper], env: dict[str, Word]
 ) -> Launch | None:
     """The script or module that a distributed launcher runs."""
-    if not words or words[0].dynamic:
+    if not words or _nameless(words[0]):
         return None
     is_module = any(flag.name in ("-m", "--module") for flag in wrapper.flags)
     if _is_python(words[0].text.rsplit("/", 1)[-1]):  # torchrun --no-python python ...

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 
 from grpo_lint.frameworks import trees
-from grpo_lint.frameworks.documents import named_document, named_word, paths_of
+from grpo_lint.frameworks.documents import document_at, named_document, named_word, paths_of
 from grpo_lint.frameworks.shape import copy, dtype, experts, quotient
 from grpo_lint.frameworks.trees import option
 from grpo_lint.unified import UNSET, Origin, Setting, derived
@@ -26,6 +26,18 @@ SECTIONS = frozenset(
     ("policy", "cluster", "loss_fn", "grpo", "dpo", "sft", "rm", "ppo", "distillation", "checkpointing")
 )
 ALGORITHMS = ("grpo", "ppo", "dpo", "sft", "rm", "distillation")
+DEFAULTS = {
+    "run_grpo": "grpo_math_1B.yaml",
+    "run_vlm_grpo": "vlm_grpo_3B.yaml",
+    "run_grpo_sliding_puzzle": "grpo_sliding_puzzle.yaml",
+    "run_ppo": "ppo_math_1B.yaml",
+    "run_sft": "sft.yaml",
+    "run_dpo": "dpo.yaml",
+    "run_rm": "rm.yaml",
+    "run_distillation": "distillation_math.yaml",
+}
+"""The programs in examples/, and the config that each starts from by itself."""
+TELLING = ("policy.", "grpo.", "cluster.", "loss_fn.", "sft.", "dpo.", "ppo.", "rm.", "distillation.")
 POLICY = frozenset(
     (
         "model_name", "generation", "megatron_cfg", "dtensor_cfg", "train_global_batch_size", "precision",
@@ -45,6 +57,20 @@ def recognises_document(root: Value) -> bool:
     return (own and len(sections) >= 2) or (own and parent is not None) or (child and len(sections) >= 2)
 
 
+def recognises(launch: Launch) -> bool:
+    """Whether a launch runs one of NeMo-RL's own programs with overrides of its keys."""
+    return bool(_default_configs(launch)) and any(word.text.lstrip("+~").startswith(TELLING) for word in launch.args)
+
+
+def _default_configs(launch: Launch) -> tuple[str, ...]:
+    """Where the config may lie that a program of ours starts from where none is named: beside it, in `configs`."""
+    config = DEFAULTS.get(launch.program.rsplit("/", 1)[-1].removesuffix(".py"))
+    if config is None:
+        return ()
+    folders = [os.path.dirname(name) for name in paths_of(launch.word)] or ["examples"]
+    return tuple(os.path.join(folder, "configs", config) for folder in folders)
+
+
 def names_own_config(launch: Launch, folder: str, repository: Repository) -> bool:
     """Whether the YAML that a program names by `--config` is NeMo-RL's."""
     root = named_document(launch.args, ("--config",), folder, repository, "omegaconf")
@@ -55,13 +81,17 @@ def read(launch: Launch, path: str, run: RunConfig, repository: Repository) -> l
     """Read the YAML that a launch names, its parents and the overrides into `run`."""
     folder = os.path.dirname(path)
     word = named_word(launch.args, ("--config",))
-    for name in paths_of(word) if word is not None else ():
+    for name in paths_of(word) if word is not None else _default_configs(launch):
         found = repository.find(name, folder) or repository.find(name, repository.root)
-        root = named_document(launch.args, ("--config",), folder, repository, "omegaconf")
+        root = document_at(name, folder, repository, "omegaconf") if found is not None else None
         if found is not None and root is not None:
             read_document(root, found, run, repository)
             break
-    return trees.put_overrides(launch.args, run)
+    else:
+        run.complete = False
+    problems = trees.put_overrides(launch.args, run)
+    run.engine = run.engine or next((name for name in ALGORITHMS if name in launch.program), "")
+    return problems
 
 
 def read_document(root: Value, path: str, run: RunConfig, repository: Repository) -> list[Problem]:

@@ -27,6 +27,9 @@ MIRRORED = {
 }
 
 
+HOSTED = {"model_path": "model.name", "lora_rank": "model.lora_rank", "group_size": "training.group_size"}
+
+
 def _is_own(word: Word) -> bool:
     return word.text.lstrip("+~").startswith(TELLING)
 
@@ -64,15 +67,25 @@ def read_document(root: Value, path: str, run: RunConfig, repository: Repository
 
 def unify(run: RunConfig) -> None:
     """Fill the unified fields: verl's, and over them what rLLM's own keys say."""
-    verl.unify(run)
+    if any(True for _ in run.options.below(verl.NAME, "actor_rollout_ref")):
+        verl.unify(run)
     fields = run.fields
     for field, (own, mirrored) in MIRRORED.items():
         fields[field] = _stronger(trees.option(run, own), run.option(verl.NAME, mirrored))
+    _unify_hosted(run)
     estimator = fields["algorithm"]
     if estimator.known:
         fields["use_critic"] = derived(estimator.value == "gae", estimator, note="gae alone trains a critic")
     separate = trees.option(run, "rllm.async_training.enable")
     fields["async_rollout"] = separate.map(lambda on: on is True) if not separate.unset else UNSET
+
+
+def _unify_hosted(run: RunConfig) -> None:
+    """The backends that train elsewhere (tinker, fireworks) have sections of their own."""
+    for field, key in HOSTED.items():
+        setting = run.option(verl.NAME, key)
+        if setting.known and "${" not in str(setting.value) and run.fields.get(field, UNSET).unset:
+            run.fields[field] = setting
 
 
 def _stronger(own: Setting, mirrored: Setting) -> Setting:
