@@ -211,15 +211,17 @@ def _removal(directive: Directive, start: int, end: int, kind: Kind) -> None:
     """What can go with a directive: its comment, and its line where nothing else is on it."""
     text, span = directive.span.file.text, directive.span
     line_start = text.rfind("\n", 0, start) + 1
+    line_end = text.find("\n", end)
+    after = line_end + 1 if line_end >= 0 else len(text)
+    first = not text[line_start:start].strip()
     if span.end < end or text.startswith("/*", start):  # more of the comment follows; text before it can stay
         return
-    if span.start > start or text[line_start:start].strip():
-        low = start + len(text[start : span.start].rstrip()) if span.start > start else start
+    if span.start == start and first and kind == "shell" and text[:line_start].rstrip("\r\n").endswith("\\"):
+        return  # the comment ends a command that would go on without it
+    if span.start == start and first and not text[end:after].strip():
+        directive.removable = Span(span.file, line_start, after)
+    else:
+        low = span.start
         while low > line_start and text[low - 1] in " \t":
             low -= 1
         directive.removable = Span(span.file, low, end)
-    elif kind == "shell" and text[:line_start].rstrip("\r\n").endswith("\\"):
-        return  # the comment ends a command that would go on without it
-    else:
-        line_end = text.find("\n", end)
-        directive.removable = Span(span.file, line_start, line_end + 1 if line_end >= 0 else len(text))
