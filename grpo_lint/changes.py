@@ -64,27 +64,62 @@ class Changes:
         return any(low <= last and first <= high for low, high in ranges)
 
 
+class _Hunk:
+    """A hunk that is being read: what is still to come of both sides, and where in the new file we are."""
+
+    __slots__ = ("deleted", "line", "new", "old", "ranges")
+
+    def __init__(self, head: re.Match[str], ranges: Ranges) -> None:
+        self.old = int(head[1] or 1)
+        self.new = int(head[3] or 1)
+        self.line = int(head[2]) + (self.new == 0)
+        self.ranges = ranges
+        self.deleted = False
+
+    def take(self, text: str) -> bool:
+        """Read a line of the hunk; False when it belongs to the hunk no more."""
+        if self.old <= 0 and self.new <= 0:
+            self._close()
+            return False
+        mark = text[:1]
+        if mark == "-":
+            self.old -= 1
+            self.deleted = True
+        elif mark == "+":
+            self.new -= 1
+            self.ranges.append((self.line, self.line))
+            self.line += 1
+            self.deleted = False
+        elif mark != "\\":  # "\ No newline at end of file"
+            self._close()
+            self.old -= 1
+            self.new -= 1
+            self.line += 1
+        return True
+
+    def _close(self) -> None:
+        """Where lines were only taken away, those around them are what is left of the change."""
+        if self.deleted:
+            self.ranges.append((self.line - 1, self.line))
+        self.deleted = False
+
+
 def _files(text: str) -> Iterator[tuple[str, Ranges]]:
     """(path, line ranges) of each file that the diff leaves something of."""
     path: str | None = None
     ranges: Ranges = []
-    old = new = 0  # lines of the present hunk that are still to come
+    hunk: _Hunk | None = None
     seen = False
-    for line in text.split("\n"):
-        if old > 0 or new > 0:
-            old -= line[:1] in (" ", "-", "")
-            new -= line[:1] in (" ", "+", "")
-        elif line.startswith("+++ "):
+    for line in (*text.split("\n"), ""):
+        if hunk is not None and hunk.take(line):
+            continue
+        hunk = None
+        if line.startswith("+++ "):
             if path is not None:
                 yield path, ranges
             path, ranges, seen = _path(line[4:]), [], True
-        elif hunk := _HUNK.match(line):
-            if path is None and not seen:
-                break
-            start, count = int(hunk[2]), int(hunk[3] or 1)
-            # where lines were only taken away, those around them are what is left of the change
-            ranges.append((start, start + count - 1) if count else (start, start + 1))
-            old, new = int(hunk[1] or 1), count
+        elif (head := _HUNK.match(line)) and seen:
+            hunk = _Hunk(head, ranges)
         elif line.startswith("@@@ "):
             raise SettingsError("--diff-file: a combined diff doesn't say which lines are new; take `git diff BASE`")
         elif line.startswith(_HEADS):
