@@ -49,7 +49,7 @@ def read(source: SourceFile, settings: Settings) -> RunConfig:
     document = json.read(source)
     root = document.root
     faults = [_fault(source, problem.span.start, problem.message) for problem in document.problems]
-    if root is None or not isinstance(root.data, dict):
+    if root is None or not isinstance(root.data, dict) or not source.text.strip():
         faults = faults or [_fault(source, 0, 'not a JSON object; write one such as {"group_size": 8}')]
         raise InvalidConfig(faults)
     run = RunConfig(NAME, Options(), root.span)

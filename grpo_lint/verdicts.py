@@ -10,7 +10,7 @@ from grpo_lint.unified import Setting
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from grpo_lint.diagnostics import Severity
     from grpo_lint.rules.rule import Rule
@@ -86,7 +86,7 @@ def _sound(rule: Rule, run: RunConfig) -> Verdict:
         where = f"{rule.twin} reports it" if rule.twin else "no config shows it"
         return Verdict("not applicable", f"{where}; a profile with strict forms judges it")
     concerned = not rule.frameworks or bool(run.frameworks.intersection(rule.frameworks))
-    aside = Verdict("not applicable", f"it is about {' and '.join(rule.frameworks)}")
+    aside = Verdict("not applicable", f"it is about {listed(rule.frameworks)}")
     undecided = hidden(*((name, getattr(run, name)) for name in rule.needs))
     if undecided is not None:
         return undecided if concerned else aside
@@ -96,6 +96,11 @@ def _sound(rule: Rule, run: RunConfig) -> Verdict:
         state: State = "fail" if (worst.severity or rule.severity) == "error" else "warn"
         return Verdict(state, worst.message, worst.at, "", worst.others, worst.help)
     return _clear(rule, run) if concerned else aside
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names in a sentence: "a, b and c"."""
+    return " and ".join(part for part in (", ".join(names[:-1]), *names[-1:]) if part)
 
 
 def _clear(rule: Rule, run: RunConfig) -> Verdict:

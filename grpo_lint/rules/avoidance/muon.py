@@ -130,7 +130,7 @@ def _clip_nothing(clip: Setting) -> Fix | None:
     evidence="conditional",
     topics=("muon", "clipping"),
     twin="NOT02",
-    frameworks=("megatron", "slime", "verl", "unified"),
+    frameworks=("megatron", "slime", "verl"),
 )
 def muon_global_clipping(run: RunConfig) -> Iterator[Finding]:
     """Megatron clips Muon's gradients by the norm of the whole model, which can freeze it when that norm is huge.
