@@ -79,7 +79,8 @@ def quoted(text: str, start: int, relaxed: bool) -> tuple[str | None, int, list[
     """(data, end, faults as message and offset) of a quoted string; the data is None if it isn't closed on its line."""
     quote = text[start]
     plain = _PLAIN[quote]
-    at, chunks, faults = start + 1, [], []
+    at, chunks = start + 1, list[str]()
+    faults: list[tuple[str, int]] = []
     while True:
         end = plain.match(text, at).end()  # type: ignore[union-attr]
         chunks.append(text[at:end])
