@@ -22,8 +22,7 @@ def write(path: str, text: str) -> None:
         with open(path, "wb") as stream:
             stream.write(data)
         return
-    new = f"{target}.{os.getpid()}.new"
-    handle = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+    new, handle = _beside(target)
     try:
         with open(handle, "wb") as stream:
             stream.write(data)
@@ -35,3 +34,15 @@ def write(path: str, text: str) -> None:
     except BaseException:
         os.unlink(new)
         raise
+
+
+def _beside(path: str) -> tuple[str, int]:
+    """A new file in the folder of another one, and its handle; one that a crash left behind is passed over."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    number = 0
+    while True:
+        new = os.path.join(os.path.dirname(path), f".grpo-lint-{os.getpid()}-{number}.new")
+        try:
+            return new, os.open(new, flags, 0o666)
+        except FileExistsError:
+            number += 1

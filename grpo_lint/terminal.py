@@ -56,9 +56,11 @@ class Progress:
     def __call__(self, files: int, found: int) -> None:
         now = self._clock()
         if now >= self._next:
+            from grpo_lint.reporters.characters import count
+
             self._next = now + self.PACE
             self._shown = True
-            sys.stderr.write(f"\r\x1b[K{files:,} files, {found:,} findings so far")
+            sys.stderr.write(f"\r\x1b[K{count(files, 'file')}, {count(found, 'finding')} so far")
             sys.stderr.flush()
 
     def clear(self) -> None:

@@ -239,6 +239,15 @@ def test_a_full_device(lint: Lint) -> None:
     assert (code, err) == (2, "grpo-lint: --write-baseline /dev/full: No space left on device\n")
 
 
+def test_what_a_crash_left_behind_is_passed_over(lint: Lint) -> None:
+    left = f".grpo-lint-{os.getpid()}-0.new"
+    put(left, "left")
+    name = "n" * 250
+    assert lint("--write-baseline", name)[0] == 0
+    assert json.loads(Path(name).read_text())["findings"] == [entry()]
+    assert Path(left).read_text() == "left"
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="modes and links as POSIX has them")
 def test_mode_and_link_are_kept(lint: Lint) -> None:
     put("real/base.json", "old")

@@ -310,7 +310,7 @@ def test_a_long_linting_shows_it(lint: Lint, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr(sys, "stderr", stream)
     assert lint("--output", "concise")[0] == 1
-    assert stream.getvalue() == "\r\x1b[K1 files, 0 findings so far\r\x1b[K"
+    assert stream.getvalue() == "\r\x1b[K1 file, 0 findings so far\r\x1b[K"
 
 
 # -- completion
