@@ -135,10 +135,14 @@ def shown(path: str) -> str:
 
 
 class Repository:
-    """The files that a run may name: regular files below one root, each read once."""
+    """The files that a run may name: regular files below one root, each read once.
+
+    `kept` is for what readers work out from its files and need again for the next run.
+    """
 
     def __init__(self, root: str) -> None:
         self.root = os.path.realpath(root)
+        self.kept: dict[str, object] = {}
         self._files: dict[str, SourceFile | None] = {}
 
     @classmethod

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from grpo_lint.located import Word
 
     Defaults = Callable[[str], Setting]
+    Resolve = Callable[[str, Setting], Setting]
 
 
 class Options:
@@ -20,26 +21,37 @@ class Options:
     A framework's defaults are asked for one key at a time, since a tree holds over a thousand and rules read a few.
     """
 
-    __slots__ = ("_defaults", "_keys", "_set")
+    __slots__ = ("_defaults", "_keys", "_resolvers", "_set")
 
     def __init__(self) -> None:
         self._set: dict[tuple[str, str], Setting] = {}
         self._defaults: dict[str, Defaults] = {}
         self._keys: dict[str, Callable[[], Iterable[str]]] = {}
+        self._resolvers: dict[str, Resolve] = {}
 
     def use_defaults(self, framework: str, defaults: Defaults, keys: Callable[[], Iterable[str]]) -> None:
         """Let `defaults(key)` answer for options that nothing sets; `keys()` lists all that it knows."""
         self._defaults[framework] = defaults
         self._keys[framework] = keys
 
+    def use_resolver(self, framework: str, resolve: Resolve) -> None:
+        """Let `resolve(key, setting)` replace values that refer to other options."""
+        self._resolvers[framework] = resolve
+
     def put(self, framework: str, key: str, setting: Setting) -> None:
         """Set an option on top of what is there: the new value rules, the older origins stay in its chain."""
-        below = self.get(framework, key).chain
+        below = self._raw(framework, key).chain
         self._set[framework, key] = Setting(
             setting.state, setting.value, (*below, *setting.chain), setting.alternatives, setting.reason
         )
 
     def get(self, framework: str, key: str) -> Setting:
+        """An option as its framework gets it: what is written, or else the default, references resolved."""
+        setting = self._raw(framework, key)
+        resolve = self._resolvers.get(framework)
+        return setting if resolve is None else resolve(key, setting)
+
+    def _raw(self, framework: str, key: str) -> Setting:
         setting = self._set.get((framework, key))
         if setting is not None:
             return setting
@@ -48,9 +60,9 @@ class Options:
 
     def written(self, framework: str | None = None) -> Iterator[tuple[str, str, Setting]]:
         """(framework, key, setting) of every option that something sets, in the order of first setting."""
-        for (name, key), setting in self._set.items():
+        for name, key in self._set:
             if framework is None or name == framework:
-                yield name, key, setting
+                yield name, key, self.get(name, key)
 
     def all(self) -> Iterator[tuple[str, str, Setting]]:
         """`written`, then the defaults that nothing overrides."""
@@ -58,14 +70,14 @@ class Options:
         for framework, keys in self._keys.items():
             for key in keys():
                 if (framework, key) not in self._set:
-                    yield framework, key, self._defaults[framework](key)
+                    yield framework, key, self.get(framework, key)
 
     def below(self, framework: str, prefix: str) -> Iterator[tuple[str, Setting]]:
         """(rest of the key, setting) of the written options under a dotted prefix."""
         start = prefix + "."
-        for (name, key), setting in self._set.items():
+        for name, key in self._set:
             if name == framework and key.startswith(start):
-                yield key[len(start) :], setting
+                yield key[len(start) :], self.get(name, key)
 
     def variants(self, limit: int = 8) -> list[tuple[tuple[str, ...], Options]]:
         """The options once for each combination of alternatives: (conditions, options with those values).
@@ -89,7 +101,7 @@ class Options:
 
     def _with(self, key: tuple[str, str], value: object) -> Options:
         copy = Options()
-        copy._defaults, copy._keys = self._defaults, self._keys
+        copy._defaults, copy._keys, copy._resolvers = self._defaults, self._keys, self._resolvers
         copy._set = {**self._set, key: Setting("known", value, self._set[key].chain)}
         return copy
 

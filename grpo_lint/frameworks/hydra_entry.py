@@ -14,11 +14,15 @@ if TYPE_CHECKING:
 
 
 class HydraEntry:
-    """A program's config folder and the name of its primary config, as its decorator gives them."""
+    """A program's config folder and the name of its primary config, as its decorator gives them.
 
-    __slots__ = ("folder", "name", "source")
+    `base` is the folder of the program's own file, from which Hydra takes a relative `--config-path`.
+    """
 
-    def __init__(self, folder: str, name: str, source: SourceFile) -> None:
+    __slots__ = ("base", "folder", "name", "source")
+
+    def __init__(self, base: str, folder: str, name: str, source: SourceFile) -> None:
+        self.base = base
         self.folder = folder
         self.name = name
         self.source = source
@@ -72,7 +76,7 @@ def _decorated(decorator: ast.expr, source: SourceFile, folder: str) -> HydraEnt
     path, config = _text(names.get("config_path")), _text(names.get("config_name"))
     if path is None or config is None:
         return None
-    return HydraEntry(os.path.normpath(os.path.join(folder, path)), config, source)
+    return HydraEntry(folder, os.path.normpath(os.path.join(folder, path)), config, source)
 
 
 def _text(node: ast.expr | None) -> str | None:

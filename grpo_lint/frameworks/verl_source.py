@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from grpo_lint.frameworks import tables
+import os
+
+from grpo_lint.frameworks import tables, verl_compose
 from grpo_lint.frameworks.verl import NAME, unify
 from grpo_lint.located import Unknown
 from grpo_lint.runconfig import default
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from grpo_lint.launch import Launch
     from grpo_lint.located import Problem, Value, Word
     from grpo_lint.runconfig import Options, RunConfig
+    from grpo_lint.syntax.hydra.compose import Composition
     from grpo_lint.syntax.hydra.overrides import Override
     from grpo_lint.unified import Layer
 
@@ -78,21 +81,58 @@ def recognises_document(root: Value) -> bool:
 
 
 def read(launch: Launch, path: str, run: RunConfig, repository: Repository) -> list[Problem]:
-    """Read a launch's overrides into `run`, over the tree of its entry point."""
+    """Read a launch into `run`: its overrides, over the tree that its entry point starts from.
+
+    The tree is composed from the repository where it lies there, else it is the packaged one of the release.
+    """
     flags, overrides = _split(launch.args)
-    problems = [override.problem for override in overrides if override.problem is not None]
     run.engine = _engine(_entry(launch), flags, overrides)
-    if _entry(launch) and "--config-path" not in flags:
+    composed = _compose(launch, flags, overrides, path, run, repository)
+    if composed is not None and composed.root is not None:
+        _put_deletions(run.options, overrides)
+        return list(composed.problems)
+    problems = [override.problem for override in overrides if override.problem is not None]
+    if composed is not None:
+        problems = list(composed.problems)
+    elif _entry(launch) and "--config-path" not in flags:
         use_packaged_tree(run, overrides)
-    else:
-        run.complete = False
+    run.complete = run.complete and composed is None and bool(_entry(launch)) and "--config-path" not in flags
     for override in overrides:
         put_override(run.options, override)
     return problems
 
 
+def _compose(
+    launch: Launch,
+    flags: dict[str, Word | None],
+    overrides: list[Override],
+    path: str,
+    run: RunConfig,
+    repository: Repository,
+) -> Composition | None:
+    places = verl_compose.Places.of(repository)
+    start = verl_compose.start_of(module_of(launch), flags, path, places)
+    if start is None:
+        return None
+    return verl_compose.compose_run(run, start, overrides, path, places, "--multirun" in flags)
+
+
+def _put_deletions(options: Options, overrides: list[Override]) -> None:
+    """What `~key` takes out of a composed tree is unset there; it is put so that its place is known."""
+    for override in overrides:
+        if override.prefix == "~":
+            put_override(options, override)
+
+
 def read_document(root: Value, path: str, run: RunConfig, repository: Repository) -> list[Problem]:
     """Read a YAML config into `run`. A file without a `defaults` list holds everything that its run gets."""
+    if "defaults" in root.data:
+        places = verl_compose.Places.of(repository)
+        name = os.path.splitext(os.path.basename(path))[0]
+        start = verl_compose.Start([places.folder(os.path.dirname(os.path.realpath(path)))], name)
+        composed = verl_compose.compose_run(run, start, [], path, places, False)
+        if composed is not None and composed.root is not None:
+            return list(composed.problems)
     run.complete = "defaults" not in root.data
     for key, value in root.leaves():
         if key.split(".", 1)[0] not in ("defaults", "hydra"):
