@@ -87,7 +87,7 @@ def pattern(command: Command) -> re.Pattern[str]:
     words = []
     for index, word in enumerate(command.argv):
         text = re.escape(word.text).replace(re.escape(DYNAMIC), r"[^\0]*")
-        words.append(rf"(?:{text}\0)*" if index in command.unsure else text + r"\0")
+        words.append(rf"(?:{text}\x00)*" if index in command.unsure else text + r"\x00")
     return re.compile("".join(words))
 
 

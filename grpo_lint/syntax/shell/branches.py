@@ -6,9 +6,13 @@ from grpo_lint.syntax.shell.conditions import subject_name
 from grpo_lint.syntax.shell.patterns import Unmatchable, matches
 from grpo_lint.syntax.shell.programs import Programs
 from grpo_lint.syntax.shell.script import Choice, Condition
-from grpo_lint.syntax.shell.tree import AndOr, Case, If, Simple
-from grpo_lint.syntax.shell.values import World
-from grpo_lint.syntax.shell.worlds import added, fork
+from grpo_lint.syntax.shell.tree import AndOr, Assign, Case, If, ListNode, Simple
+from grpo_lint.syntax.shell.values import Text, World, marked
+from grpo_lint.syntax.shell.worlds import Verdict, added, fork
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from grpo_lint.syntax.shell.tree import Node
 
 
 class Branches(Programs):
@@ -40,6 +44,9 @@ class Branches(Programs):
         live = self.execute(node.first, worlds)
         for operator, right in node.rest:
             harmless = operator == "||" and isinstance(right, Simple) and self.only_reports(right)
+            if operator == "&&" and right is node.rest[-1][1]:
+                live, filled = self.defaults(live, right)
+                ended.extend(filled)
             yes, no, gone = self.parted(live, operator == "||" and not harmless)
             ended.extend(gone)
             run, skip = (yes, no) if operator == "&&" else (no, yes)
@@ -52,7 +59,7 @@ class Branches(Programs):
             live = self.merged(skip + live)
             if not live:
                 break
-        return ended + live
+        return self.merged(ended + live) if ended else live
 
     def only_reports(self, node: Simple) -> bool:
         """Whether a command after `||` changes nothing for what follows a success."""
@@ -70,7 +77,11 @@ class Branches(Programs):
     def branches(self, node: If, worlds: list[World]) -> list[World]:
         live, done = worlds, []
         for test, body in node.clauses:
-            yes, no, ended = self.parted(self.execute(test, live), True)
+            tried = self.execute(test, live)
+            if len(node.clauses) == 1 and node.otherwise is None:
+                tried, filled = self.defaults(tried, body)
+                done.extend(filled)
+            yes, no, ended = self.parted(tried, True)
             done.extend(ended)
             if yes:
                 after = self.execute(body, yes)
@@ -89,6 +100,26 @@ class Branches(Programs):
                 for world in live:
                     world.status, world.verdict = 0, None
         return self.merged(done + live)
+
+    def defaults(self, tried: list[World], body: Node) -> tuple[list[World], list[World]]:
+        """`if [ -z "$X" ]; then X=8; fi` is another way to write `X=${X:-8}`: worlds that take it need no fork."""
+        rest: list[World] = []
+        filled: list[World] = []
+        for world in tried:
+            verdict = world.verdict if world.status is None and world.flow is None else None
+            if not isinstance(verdict, Verdict) or verdict.fills is None or not only_sets(body, verdict.fills[0]):
+                rest.append(world)
+                continue
+            name, note = verdict.fills
+            world.status, world.verdict = 0, None
+            for after in self.execute(body, [world]):
+                variable = after.vars.get(name)
+                if variable is not None and variable.value is not None:
+                    noted = variable.copy()
+                    noted.value = Text(tuple(marked(piece, note) for piece in variable.value.pieces()))
+                    after.vars[name], after.env = noted, None
+                filled.append(after)
+        return rest, filled
 
     def case(self, node: Case, worlds: list[World]) -> list[World]:
         done: list[World] = []
@@ -176,3 +207,23 @@ class Branches(Programs):
             entered.when = added(entered.when, Condition(text, span, choice, branch, full))
             done.append((arm, entered))
         return done
+
+
+def only_sets(body: Node, name: str) -> bool:
+    """Whether commands do no more than set variables, this one among them."""
+    found = False
+    for item in [node for node, _ in body.items] if isinstance(body, ListNode) else [body]:
+        if not isinstance(item, Simple):
+            return False
+        first = item.words[0] if item.words else None
+        if first is not None and getattr(first, "plain", None) not in (
+            "export",
+            "declare",
+            "local",
+            "readonly",
+            "echo",
+        ):
+            return False
+        assigns = [*item.assigns, *(word for word in item.words if isinstance(word, Assign))]
+        found = found or any(assign.name == name for assign in assigns)
+    return found

@@ -319,5 +319,5 @@ BUILTINS: dict[str, Callable[[Builtins, Call, World], None]] = {
     "mapfile": Builtins.mapfile, "readarray": Builtins.mapfile, "test": Builtins.test_, "[": Builtins.test_,
     "let": Builtins.let, "declare": Builtins.declare_, "typeset": Builtins.declare_, "local": Builtins.declare_,
     "export": Builtins.declare_, "readonly": Builtins.declare_, "unset": Builtins.unset_, "getopts": Builtins.getopts,
-    "type": Builtins.look_up, "ulimit": Builtins.ulimit,
+    "type": Builtins.look_up, "trap": Builtins.trap, "ulimit": Builtins.ulimit,
 }  # fmt: skip

@@ -184,7 +184,13 @@ class Conditions(Expander):
         name = subject_name(operand.source)
         missing = operand.reason.endswith(("is not set in the script", "given by the caller"))
         texts = (f"{name} is not set", f"{name} is set") if missing else (f"{name} is empty", f"{name} is not empty")
-        return self.verdict_for(("z", operand.source), *texts, operand.span, world, operand)
+        outcome = self.verdict_for(("z", operand.source), *texts, operand.span, world, operand)
+        if missing and isinstance(outcome, Verdict) and re.match(VARIABLE, operand.source):
+            outcome.fills = (
+                name,
+                f"unless {operand.reason.split(' ', 1)[0]} is {'given' if '$' in operand.reason else 'set'}",
+            )
+        return outcome
 
     def binary(self, op: str, left: Operand, right: Operand, world: World, arithmetic: bool = False) -> Outcome:
         if op in ("=", "==", "!="):

@@ -10,7 +10,7 @@ from grpo_lint.syntax.shell.arithmetic import Undecided
 from grpo_lint.syntax.shell.fields import Fields, Origin
 from grpo_lint.syntax.shell.parameters import Choose, Items, Parameters
 from grpo_lint.syntax.shell.tree import Arith, Assign, CommandSub, Lit, Param, ProcSub, WordNode
-from grpo_lint.syntax.shell.values import EMPTY, Text, World, Woven, flatten, moved, unknown
+from grpo_lint.syntax.shell.values import EMPTY, Text, World, Woven, flatten, marked, moved, unknown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class Expander(Parameters):
         """A default's pieces: they stand where the expansion stands, and depend on its note."""
         done = []
         for piece in self.text(found.node, world).pieces():
-            done.append(_marked(moved(piece, span), found.note))
+            done.append(marked(moved(piece, span), found.note))
         return done or ([Piece("", span, (), "", found.note)] if found.note else [])
 
     def literal(self, part: Lit, parts: list[Piece], first: bool) -> None:
@@ -270,14 +270,14 @@ class Expander(Parameters):
         atoms, words = before
         if len(fields.words) == words:
             added = [
-                (_marked(moved(inner, span), note), origin)
+                (marked(moved(inner, span), note), origin)
                 for piece, origin in fields.atoms[atoms:]
                 for inner in flatten((piece,))
             ]
             fields.atoms[atoms:] = added
             return
         fields.words[words:] = [
-            Word(tuple(_marked(piece, note) for piece in word.pieces), word.span, word.via)
+            Word(tuple(marked(piece, note) for piece in word.pieces), word.span, word.via)
             for word in fields.words[words:]
         ]
 
@@ -316,10 +316,3 @@ class Expander(Parameters):
     def separators(self, world: World, default: str) -> str:
         found = self.ifs(world)
         return default if found is None else found
-
-
-def _marked(piece: Piece, note: str) -> Piece:
-    """The piece, depending on the note unless it depends on another."""
-    if not note or piece.reason or piece.note:
-        return piece
-    return Piece(piece.text, piece.span, piece.via, "", note)

@@ -86,6 +86,13 @@ def moved(piece: Piece, span: Span) -> Piece:
     return Piece(piece.text, span, via, piece.reason, piece.note)
 
 
+def marked(piece: Piece, note: str) -> Piece:
+    """The piece, depending on the note unless it depends on another."""
+    if not note or piece.reason or piece.note:
+        return piece
+    return Piece(piece.text, piece.span, piece.via, "", note)
+
+
 def use(value: Text, span: Span) -> Piece:
     """A piece for the whole of a value."""
     if len(value.text) > MAX_LENGTH:

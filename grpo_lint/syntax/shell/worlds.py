@@ -25,7 +25,7 @@ class Verdict:
     then holds; None for tests of which nothing is presumed.
     """
 
-    __slots__ = ("caller", "key", "no", "presumed", "span", "yes")
+    __slots__ = ("caller", "fills", "key", "no", "presumed", "span", "yes")
 
     def __init__(self, yes: str, no: str, span: Span, key: object = None, presumed: bool | None = None) -> None:
         self.yes = yes
@@ -35,6 +35,8 @@ class Verdict:
         self.presumed = presumed
         self.caller = False
         """It rests on the arguments that the script's caller gives."""
+        self.fills: tuple[str, str] | None = None
+        """Where it holds if a variable was left empty by the caller: its name, and the note for a default of it."""
 
     def negated(self) -> Verdict:
         key = None if self.key is None else ("not", self.key)
