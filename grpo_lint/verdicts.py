@@ -86,7 +86,7 @@ def _sound(rule: Rule, run: RunConfig) -> Verdict:
         where = f"{rule.twin} reports it" if rule.twin else "no config shows it"
         return Verdict("not applicable", f"{where}; a profile with strict forms judges it")
     concerned = not rule.frameworks or bool(run.frameworks.intersection(rule.frameworks))
-    aside = Verdict("not applicable", f"it is about {listed(rule.frameworks)}")
+    aside = Verdict("not applicable", f"it is about {joined(rule.frameworks)}")
     undecided = hidden(*((name, getattr(run, name)) for name in rule.needs))
     if undecided is not None:
         return undecided if concerned else aside
@@ -98,7 +98,7 @@ def _sound(rule: Rule, run: RunConfig) -> Verdict:
     return _clear(rule, run) if concerned else aside
 
 
-def listed(names: Sequence[str]) -> str:
+def joined(names: Sequence[str]) -> str:
     """Names in a sentence: "a, b and c"."""
     return " and ".join(part for part in (", ".join(names[:-1]), *names[-1:]) if part)
 

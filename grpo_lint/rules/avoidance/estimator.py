@@ -227,7 +227,8 @@ def group_size_1(run: RunConfig) -> Iterator[Finding]:
     if elsewhere is not None and elsewhere.explicit:
         others.append((elsewhere, "the rollout pool's own section; advantages don't read it"))
     yield Finding(
-        f"{_said(size, run.framework)} with the estimator {estimator.value}: in a group of one {outcome}",
+        f"{_said(size, run.framework)} with the estimator {estimator.value}: in a group of one {outcome}"
+        " (DO07 says the same)",
         size,
         label="a group of one response",
         others=others,

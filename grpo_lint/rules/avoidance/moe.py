@@ -215,7 +215,7 @@ def router_dtype(run: RunConfig) -> Iterator[Finding]:
         return
     yield Finding(
         f"{path.value} routes its 128 experts in {dtype.value}: nothing sets moe_router_dtype, and Megatron then uses"
-        " the parameters' type",
+        " the parameters' type" + (" (NOT14 says the same)" if dtype.value == "fp16" else ""),
         path,
         label="a mixture of 128 experts",
         others=[(dtype, "the parameters' type"), (gate, "the router's type")],

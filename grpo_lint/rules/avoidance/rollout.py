@@ -225,7 +225,8 @@ def checkpoint_engine(run: RunConfig) -> Iterator[Finding]:
             )
     elif backend.explicit and _overwrites_backend(run) and run.async_rollout.value is False:
         yield Finding(
-            f"{BACKEND}={backend.value} has no effect: a trainer that shares its GPUs with the rollout uses naive",
+            f"{BACKEND}={backend.value} has no effect: a trainer that shares its GPUs with the rollout uses naive"
+            + (" (NOT10 says the same)" if backend.value == "nccl" else ""),
             backend,
             label="overwritten with naive",
             help="remove it, or choose trainer.v1.trainer_mode=separate_async if the rollout has GPUs of its own",

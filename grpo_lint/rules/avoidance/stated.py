@@ -66,7 +66,7 @@ def sleep_without_base_weights(run: RunConfig) -> Iterator[Finding]:
         return
     yield Finding(
         f"{level.key} is 2 with LoRA adapters: the engine's base weights are thrown away, and the adapter sync does not"
-        " bring them back",
+        " bring them back (DO14 says the same)",
         level,
         label="discards the weights",
         others=[(rank, "the adapter"), *([(merge, "adapters aren't merged")] if merge.known else [])],
