@@ -10,6 +10,7 @@ from grpo_lint.frameworks import registry
 from grpo_lint.hardware import assume
 from grpo_lint.report import Report, Suppressed, Undecided
 from grpo_lint.run import Assembler, variants
+from grpo_lint.runconfig import Version
 from grpo_lint.selection import enforced, levels, meant, selected
 from grpo_lint.source import SourceFile, Span, Unreadable, decode, read_bytes
 from grpo_lint.unified import Setting
@@ -83,6 +84,10 @@ class Linter:
         self._found: dict[tuple[str, Span], Diagnostic] = {}
         self._assemblers: dict[str, Assembler] = {}
         self._commented: list[File] = []
+        self._targets = {
+            name: Version(text, settings.origins.get(f"targets.{name}", "the settings"))
+            for name, text in settings.targets.items()
+        }
 
     def check(self, paths: Iterable[str]) -> Report:
         """Lint files and directories. Raises MissingPath before anything is read."""
@@ -212,7 +217,7 @@ class Linter:
     def _assembler(self, path: str) -> Assembler:
         """One for each path that the user named, so that files are read once."""
         if path not in self._assemblers:
-            self._assemblers[path] = Assembler(Repository.around(path), self.settings.targets)
+            self._assemblers[path] = Assembler(Repository.around(path), self._targets)
         return self._assemblers[path]
 
     def _unreadable(self, path: str, why: str, named: bool) -> None:

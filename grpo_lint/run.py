@@ -55,7 +55,7 @@ class Reading:
 class Assembler:
     """Puts runs together from files of one repository, for the releases that the user targets."""
 
-    def __init__(self, repository: Repository, targets: dict[str, str]) -> None:
+    def __init__(self, repository: Repository, targets: dict[str, Version]) -> None:
         self.repository = repository
         self.targets = targets
         self.evidence = Evidence(repository)
@@ -64,8 +64,7 @@ class Assembler:
     def read(self, source: SourceFile, path: str, kind: Kind) -> Reading:
         """The runs of one file. `path` is where it lies, for the files that it names."""
         reading = Reading()
-        told = {name: Version(text, "--target") for name, text in self.targets.items()}
-        self.versions = {**self.evidence.versions(path), **told}
+        self.versions = {**self.evidence.versions(path), **self.targets}
         if kind == "shell":
             self._shell(source, path, reading)
         else:

@@ -120,8 +120,13 @@ def test_a_named_file_or_none(lint: Lint, tmp_path: Path) -> None:
 
 def test_show_reads_the_settings_too(lint: Lint, tmp_path: Path) -> None:
     put(tmp_path, "grpo-lint.toml", '[targets]\nverl = "0.9.1"\n')
-    run = json.loads(lint("show", "scripts/run.sh", "--format", "json")[1])["runs"][0]
-    assert run["versions"]["verl"]["version"] == "0.9.1"
+
+    def version(*arguments: str) -> object:
+        run = json.loads(lint("show", "scripts/run.sh", "--format", "json", *arguments)[1])["runs"][0]
+        return run["versions"]["verl"]
+
+    assert version() == {"version": "0.9.1", "from": "grpo-lint.toml"}
+    assert version("--target", "verl=0.8.0") == {"version": "0.8.0", "from": "the command line"}
 
 
 # -- layers

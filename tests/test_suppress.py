@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -397,6 +400,37 @@ def test_prose_is_no_instruction(lint: Lint, prose: str) -> None:
     assert lint(launch(before=f"# grpo-lint: {prose}\n", size=8)).found == []
 
 
+SCRIPTS = [
+    "a b # c\n#d\n  # e\n",
+    "a=#b; c=(d # e\n  f) # g\n",
+    "echo ${a#b} ${#a} $# '#' \"#\" \\# a#b $((16#ff)) $(a # b\n) # c\n",
+    "cat <<A # b\n# c\nA\n# d\ncat <<-'B' <<C\n\t# x\n\tB\n# y\nC\n",
+    "if a; then # b\n  c # d\nfi # e\ncase a in # f\n  b) c;; # g\n  # h\nesac # i\n",
+    "f() { # a\n  b\n} # c\nfor x in a b; do # d\n  c\ndone # e\nwhile a # f\ndo b; done\n",
+    "a && # b\n  c || # d\n  e | # f\n  g\n[[ a == b ]] # c\n",
+    "a \\\n  b # c \\\nd\n",
+    'echo "$(a # b\n)" \'c # d\n# e\' "f\n# g"\n',
+]
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="no bash here")
+@pytest.mark.parametrize("text", SCRIPTS)
+def test_comments_are_those_of_bash(text: str) -> None:
+    def printed(script: str) -> str:
+        command = ["bash", "--pretty-print", "/dev/stdin"]
+        return subprocess.run(command, input=script, capture_output=True, text=True, check=True).stdout
+
+    from grpo_lint.syntax.shell.comments import read
+
+    blank = text
+    for start, end in reversed(read(text)[0]):
+        assert text[start] == "#"
+        blank = blank[:start] + blank[end:]
+    assert printed(blank) == printed(text)
+    mark = "# grpo-lint"  # what is no comment is text that bash keeps
+    assert printed(blank.replace("#", mark)).count(mark) == blank.count("#")
+
+
 # -- any text
 
 
@@ -446,9 +480,6 @@ def test_a_file_full_of_comments_takes_no_longer_than_its_length(kind: str) -> N
 
 
 def test_the_comment_reader_is_imported_only_for_files_that_have_a_comment() -> None:
-    import subprocess
-    import sys
-
     code = (
         "import sys; from grpo_lint.cli import main; main(['--no-settings', 'tests/test_suppress.py']);"
         "print('grpo_lint.suppress' in sys.modules, 'tomllib' in sys.modules, 'json' in sys.modules)"
