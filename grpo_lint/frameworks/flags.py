@@ -80,10 +80,11 @@ class Dialect:
 
     `folds` is the character that `-` and `_` in names become where the parser takes either, "" where it doesn't.
     `bools` says how bools without an action are given: as switches, or with an optional word (Hugging Face).
-    `abbreviates`: a unique beginning of a name is enough.
+    `abbreviates`: a unique beginning of a name is enough. `dotted`: what follows a dot is a key of a JSON option.
+    `suffixes`: integers may end in k, M and so on. `inherits`: the table's inherited options count, too.
     """
 
-    __slots__ = ("_index", "abbreviates", "bools", "folds", "framework", "inherits", "suffixes", "tables")
+    __slots__ = ("_index", "abbreviates", "bools", "dotted", "folds", "framework", "inherits", "suffixes", "tables")
 
     def __init__(
         self,
@@ -94,6 +95,7 @@ class Dialect:
         bools: Bools = "switch",
         abbreviates: bool = False,
         suffixes: bool = False,
+        dotted: bool = False,
         inherits: bool = False,
     ) -> None:
         self.framework = framework
@@ -102,6 +104,7 @@ class Dialect:
         self.bools: Bools = bools
         self.abbreviates = abbreviates
         self.suffixes = suffixes
+        self.dotted = dotted
         self.inherits = inherits
         self._index: dict[str, Kind] = {}
 
@@ -111,6 +114,10 @@ class Dialect:
             self._build()
         name = self._folded(flag)
         found = self._index.get(name)
+        if found is None and self.dotted and "." in name:
+            head, _, keys = name.partition(".")
+            whole = self.kind(head)
+            return Kind(f"{whole.name}.{keys}", "", 1, 1) if whole is not None and keys else None
         if found is None and self.abbreviates and name.startswith("--") and len(name) > 2:
             matches = {kind.name: kind for known, kind in self._index.items() if known.startswith(name)}
             found = next(iter(matches.values())) if len(matches) == 1 else None
@@ -135,7 +142,9 @@ class Dialect:
         more = entry.get("more", {})
         if more.get("no_cli") and name not in ("--disable-cuda-graph", "--sglang-disable-cuda-graph"):
             return
-        kind = self._taken(name, entry.get("type") or "", more)
+        choices = entry.get("choices") or ()
+        numbered = choices and all(type(choice) is int for choice in choices)
+        kind = self._taken(name, "int" if numbered else entry.get("type") or "", more)
         spelled = [name, *entry.get("aliases", ())]
         for alias in spelled:
             self._index[prefix + alias.removeprefix("--") if prefix and alias is not name else alias] = kind
@@ -239,10 +248,10 @@ def typed(text: str, type_: str, suffixes: bool = False) -> Any:
     """A word as a value of an option's type; the word itself where it isn't one."""
     lowered = type_.lower()
     if not lowered:
-        return _plain(text)
+        return _json(text) if text[:1] in ("{", "[") else _plain(text)
     if "bool" in lowered and text.lower() in ("true", "false", "yes", "no", "t", "f", "y", "n", "1", "0"):
         return text.lower() in ("true", "yes", "t", "y", "1")
-    if "dict" in lowered or "json" in lowered:
+    if "dict" in lowered or "json" in lowered or (text[:1] in ("{", "[") and not lowered.startswith("str")):
         return _json(text)
     if _NUMBERED.search(lowered) or ("literal[" in lowered and text.isdigit()):
         suffixed = _SUFFIXED.match(text) if suffixes else None

@@ -52,8 +52,8 @@ def read(launch: Launch, path: str, run: RunConfig, repository: Repository) -> l
     """Read a launch's arguments into `run`, over Megatron's defaults."""
     run.engine = _trainer(launch) or ""
     arguments = flags.parse(launch.args, DIALECT)
-    flags.put(arguments, run, DIALECT)
     flags.use_defaults(run, DIALECT, PACKAGES)
+    flags.put(arguments, run, DIALECT)
     if arguments.last("--yaml-cfg") is not None:  # its file takes the place of the whole line
         run.complete = False
     return []
@@ -67,6 +67,7 @@ def recognises_document(root: Value) -> bool:
 
 def read_document(root: Value, path: str, run: RunConfig, repository: Repository) -> list[Problem]:
     """Read MODEL_ARGS, where `true` stands for a switch and `false` for its absence, and ENV_VARS into `run`."""
+    flags.use_defaults(run, DIALECT, PACKAGES)
     for key, value in root.data["MODEL_ARGS"].data.items():
         if value.data is False:
             continue
@@ -77,7 +78,6 @@ def read_document(root: Value, path: str, run: RunConfig, repository: Repository
     if variables is not None and variables.is_mapping:
         for name, value in variables.data.items():
             run.env[str(name)] = as_setting(value, str(name), "environment", str(value.plain()))
-    flags.use_defaults(run, DIALECT, PACKAGES)
     return []
 
 

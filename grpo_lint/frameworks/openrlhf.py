@@ -62,9 +62,9 @@ def read(launch: Launch, path: str, run: RunConfig, repository: Repository) -> l
     """Read a launch's arguments into `run`, over the defaults of the PPO trainer."""
     entry = _ENTRY.search(launch.program)
     run.engine = entry[1] if entry else ""
-    flags.put(flags.parse(launch.args, DIALECT), run, DIALECT)
     if run.engine in RAY:
         flags.use_defaults(run, DIALECT, {})
+    flags.put(flags.parse(launch.args, DIALECT), run, DIALECT)
     return []
 
 

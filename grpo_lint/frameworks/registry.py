@@ -87,7 +87,13 @@ READERS = (
     Reader(
         "slime",
         "slime",
-        launches=("--advantage-estimator", "--n-samples-per-prompt", "--rollout-num-gpus", "--actor-num-gpus-per-node"),
+        launches=(
+            "--advantage-estimator",
+            "--n-samples-per-prompt",
+            "--rollout-num-gpus",
+            "--rollout-batch-size",
+            "--actor-num-gpus-per-node",
+        ),
     ),
     Reader(
         "megatron",
@@ -136,7 +142,7 @@ COMPANIONS = ("deepspeed", "accelerate", "verl")
 """The markers of launches that name configs of these besides their own program's."""
 
 
-COMMAND_KEYS = ("containers:", "services:", "run:", "script:", "command:", "cmd:", "setup:")
+COMMAND_KEYS = ("containers:", "services:", "run:", "command:", "cmd:", "setup:")
 """What YAML files have that hold commands."""
 
 

@@ -37,6 +37,7 @@ def recognises(launch: Launch) -> bool:
 
 def read(launch: Launch, path: str, run: RunConfig, repository: Repository) -> list[Problem]:
     """Read a launch's file and arguments into `run`, over SGLang's defaults."""
+    flags.use_defaults(run, DIALECT, {})
     words = launch.args[1:] if launch.program == NAME else launch.args
     root = named_document(words, ("--config",), os.path.dirname(path), repository, "pyyaml")
     if root is not None and root.is_mapping:
@@ -47,7 +48,6 @@ def read(launch: Launch, path: str, run: RunConfig, repository: Repository) -> l
     flags.put(arguments, run, DIALECT)
     if launch.program == NAME and words and arguments.positionals[:1] == [words[0]]:
         run.options.put(NAME, "--model-path", flags.word_setting(words[0], "--model-path", "override"))
-    flags.use_defaults(run, DIALECT, {})
     return []
 
 

@@ -49,8 +49,8 @@ def read(launch: Launch, path: str, run: RunConfig, repository: Repository) -> l
     if MILES in launch.program or repository.find("miles/utils/arguments.py", folder) is not None:
         run.engine = MILES
     arguments = flags.parse(launch.args, DIALECT)
-    flags.put(arguments, run, DIALECT)
     flags.use_defaults(run, DIALECT, PACKAGES)
+    flags.put(arguments, run, DIALECT)
     if arguments.last("--custom-config-path") is not None:  # its file overrides any of them
         run.complete = False
     return []

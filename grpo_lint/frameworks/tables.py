@@ -5,6 +5,7 @@
     tree.has("actor_rollout_ref.rollout")        # an option or a section
     option("deepspeed", "gradient_clipping", "0.19.2").default            # 0.0; since 0.19.3 it is 1.0
     table("vllm").presence("--enable-lora", "0.10.1")                     # True, False, or None where it isn't known
+    verl_place("0.9.1")                          # its config files, for syntax/hydra/compose.py
 
 A default that depends on the release, where the release isn't known (or lies between two that were read and that
 differ), is `located.Unknown`, and its reason says which. Names are as people write them: `--flag` for command lines,
@@ -22,6 +23,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
+
+    from grpo_lint.syntax.hydra.config import Packaged
 
 FOLDER = os.path.join(os.path.dirname(__file__), "options")
 
@@ -213,27 +216,50 @@ def _spanned(spells: list[list[Any]], bit: int) -> set[int]:
     return {at for first, last, engines, _ in spells if engines & bit for at in range(first, last + 1)}
 
 
+def verl_place(release: str, package: str = "verl.trainer.config") -> Packaged | None:
+    """The configs of one of verl's packages, to compose with (`pkg://verl.trainer.config`); None if it has none.
+
+    They are those of the nearest release that was read and isn't newer.
+    """
+    from grpo_lint.syntax.hydra.config import Packaged  # here, since most runs compose nothing
+
+    at = bracket(_trees()["releases"], release)[0]
+    folder = package.removeprefix("verl.").replace(".", "/")
+    if at is None or not package.startswith("verl."):
+        return None
+    nearest = _trees()["releases"][at]
+    if (nearest, folder) not in _PLACES:
+        start = f"{folder}/"
+        configs = {
+            path[len(start) :]: entry for path, entry in _load(f"verl/{nearest}").items() if path.startswith(start)
+        }
+        _PLACES[nearest, folder] = Packaged(f"verl {nearest}: {folder}", configs) if configs else None
+    return _PLACES[nearest, folder]
+
+
 def _trees() -> dict[str, Any]:
-    return _TREES.get("verl") or _TREES.setdefault("verl", _load("verl_trees"))
+    if not _TREES:
+        _TREES.update(_load("verl_trees"))
+    return _TREES
 
 
 def bracket(releases: list[str], release: str) -> tuple[int | None, int | None]:
     """Indices of the newest release read that isn't newer, and of the oldest that isn't older; None past the ends."""
     if release in releases:
         return releases.index(release), releases.index(release)
-    asked = _order(release)
+    asked = order(release)
     low = high = None
     for at, known in enumerate(releases):
-        order = _order(known)
-        if order <= asked:
+        if order(known) <= asked:
             low = at
-        if order >= asked and high is None:
+        if order(known) >= asked and high is None:
             high = at
     return low, high
 
 
 _TABLES: dict[str, Table] = {}
-_TREES: dict[str, dict[str, Any]] = {}
+_TREES: dict[str, Any] = {}
+_PLACES: dict[tuple[str, str], Packaged | None] = {}
 
 
 def _load(name: str) -> dict[str, Any]:
@@ -258,11 +284,13 @@ def _agreed(values: list[tuple[str, Any]]) -> Any:
     first = values[0][1]
     if all(type(value) is type(first) and value == first for _, value in values):
         return first
-    steps = ", ".join(f"{value!r} in {release}" for release, value in values)
+    steps = ", ".join(
+        f"{value!r} in {release}" for at, (release, value) in enumerate(values) if at == 0 or value != values[at - 1][1]
+    )
     return Unknown(f"the default differs between releases: {steps}")
 
 
-def _order(release: str) -> tuple[int, tuple[int, ...]]:
+def order(release: str) -> tuple[int, tuple[int, ...]]:
     """Releases in order: "0.9.1" < "0.10"; a name such as "main-2026-08-22" is newer than every number."""
     numbers = []
     for part in release.lstrip("v").split("+")[0].replace("-", ".").split("."):

@@ -84,12 +84,13 @@ def read(launch: Launch, path: str, run: RunConfig, repository: Repository) -> l
     """Read a launch's YAML and arguments into `run`, over TRL's defaults."""
     command = launch.args[0].text if launch.program == NAME else ""
     run.engine = command if command == SERVER else _trained(command or launch.program.rsplit("/", 1)[-1])
-    words = launch.args[1:] if command else launch.args
+    words, dialect = (launch.args[1:], DIALECT) if command else (launch.args, SCRIPT)
+    if run.engine != SERVER:
+        flags.use_defaults(run, dialect, {})
     document = named_document(words, ("--config",), os.path.dirname(path), repository, "pyyaml")
     if document is not None:
         _put_document(document, run)
         run.engine = run.engine or _algorithm_of(document, path)
-    dialect = DIALECT if command else SCRIPT
     arguments = flags.parse(words, dialect)
     flags.put(arguments, run, dialect)
     if document is None and arguments.last("--config") is not None:
@@ -98,8 +99,6 @@ def read(launch: Launch, path: str, run: RunConfig, repository: Repository) -> l
         _put_launcher_flags(run)
     if not run.engine and command not in COMMANDS:
         run.engine = "grpo"  # only scripts with GRPO's options come here
-    if run.engine != SERVER:
-        flags.use_defaults(run, dialect, {})
     return []
 
 

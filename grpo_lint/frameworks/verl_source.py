@@ -6,14 +6,16 @@ import os
 
 from grpo_lint.frameworks import tables, verl_compose
 from grpo_lint.frameworks.verl import NAME, unify
+from grpo_lint.frameworks.verl_problems import told
 from grpo_lint.located import Unknown
 from grpo_lint.runconfig import default
+from grpo_lint.syntax.hydra.config import ComposeProblem
 from grpo_lint.syntax.hydra.overrides import parse
 from grpo_lint.unified import UNSET, Origin, Setting, unknown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from grpo_lint.discover import Repository
     from grpo_lint.launch import Launch
@@ -90,16 +92,24 @@ def read(launch: Launch, path: str, run: RunConfig, repository: Repository) -> l
     composed = _compose(launch, flags, overrides, path, run, repository)
     if composed is not None and composed.root is not None:
         _put_deletions(run.options, overrides)
-        return list(composed.problems)
-    problems = [override.problem for override in overrides if override.problem is not None]
+        return list(told(composed.problems, (name for name, _ in composed.root.leaves())))
+    problems = list(_refused(overrides))
     if composed is not None:
-        problems = list(composed.problems)
+        problems = list(told(composed.problems, ()))
     elif _entry(launch) and "--config-path" not in flags:
         use_packaged_tree(run, overrides)
     run.complete = run.complete and composed is None and bool(_entry(launch)) and "--config-path" not in flags
     for override in overrides:
         put_override(run.options, override)
     return problems
+
+
+def _refused(overrides: Sequence[Override]) -> Iterator[Problem]:
+    """The overrides that no tree accepts, since they break Hydra's grammar."""
+    for override in overrides:
+        problem = override.problem
+        if problem is not None:
+            yield from told([ComposeProblem("syntax", problem.message, problem.span, override, problem.help)], ())
 
 
 def _compose(
@@ -132,7 +142,7 @@ def read_document(root: Value, path: str, run: RunConfig, repository: Repository
         start = verl_compose.Start([places.folder(os.path.dirname(os.path.realpath(path)))], name)
         composed = verl_compose.compose_run(run, start, [], path, places, False)
         if composed is not None and composed.root is not None:
-            return list(composed.problems)
+            return list(told(composed.problems, ()))
     run.complete = "defaults" not in root.data
     for key, value in root.leaves():
         if key.split(".", 1)[0] not in ("defaults", "hydra"):

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 NAME = "vllm"
 
-DIALECT = flags.Dialect(NAME, (("vllm", ""),), folds="-", suffixes=True, abbreviates=True)
+DIALECT = flags.Dialect(NAME, (("vllm", ""),), folds="-", suffixes=True, abbreviates=True, dotted=True)
 
 _MODULE = re.compile(r"(?:^|[./])vllm[./]entrypoints[./](?:openai[./])?(?:api_server|cli[./]main)(?:\.py)?$")
 OWN_KEYS = frozenset(
@@ -59,6 +59,7 @@ def recognises_document(root: Value) -> bool:
 def read(launch: Launch, path: str, run: RunConfig, repository: Repository) -> list[Problem]:
     """Read a launch's file and arguments into `run`, over vLLM's defaults."""
     serving = launch.program == NAME or (bool(launch.args) and launch.args[0].text == "serve")
+    flags.use_defaults(run, DIALECT, {})
     words = _respelled(launch.args[1:] if serving else launch.args)
     root = named_document(words, ("--config",), os.path.dirname(path), repository, "pyyaml")
     if root is not None and root.is_mapping:
@@ -70,7 +71,6 @@ def read(launch: Launch, path: str, run: RunConfig, repository: Repository) -> l
     if serving and arguments.positionals:
         run.options.put(NAME, "--model", flags.word_setting(arguments.positionals[0], "--model", "override"))
     _spread(run)
-    flags.use_defaults(run, DIALECT, {})
     return []
 
 

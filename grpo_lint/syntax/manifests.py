@@ -49,8 +49,9 @@ def containers(root: Value) -> Iterator[Container]:
         yield from _below(root, 0)
 
 
-SCRIPT_KEYS = frozenset(("run", "script", "command", "cmd", "server_cmd", "setup", "entrypoint"))
-"""Keys under which files describe a job by shell text: GitHub workflows, SkyPilot tasks, test matrices."""
+SCRIPT_KEYS = frozenset(("run", "command", "cmd", "server_cmd", "setup", "entrypoint"))
+"""Keys under which files describe a job by shell text: GitHub workflows, SkyPilot tasks, test matrices. (`script` is
+JavaScript in GitHub's own action.)"""
 
 
 def scripts(root: Value) -> Iterator[Value]:
