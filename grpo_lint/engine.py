@@ -342,7 +342,7 @@ def located(rule: Rule, finding: Finding, anchor: Span, when: tuple[str, ...]) -
         (span, label), key = _stand_in(at, others, anchor, finding.message), at.key
     else:
         span, key = at.origin.span, at.key
-        related += [Label(place, _role(place, span)) for place in at.origin.via]
+        related += [Label(place, _role(place, span)) for place in _innermost(at.origin.via)]
         related += [Label(origin.span, "overrides this") for origin in at.chain[:-1] if origin.span is not None]
     for other, text in others:
         place = other.span if isinstance(other, Setting) else other
@@ -359,6 +359,16 @@ def located(rule: Rule, finding: Finding, anchor: Span, when: tuple[str, ...]) -
         key,
         when,
     )
+
+
+def _innermost(places: tuple[Span, ...]) -> Iterator[Span]:
+    """Places without those that hold another of them: of `${N:-8}` and the 8 in it, the 8 is the value."""
+    for place in places:
+        if not any(
+            other is not place and other.file is place.file and place.start <= other.start and other.end <= place.end
+            for other in places
+        ):
+            yield place
 
 
 def _role(place: Span, value: Span) -> str:

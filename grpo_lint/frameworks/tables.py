@@ -161,6 +161,11 @@ class Tree:
             self._sections = frozenset(name[:at] for name in self.names() for at in range(len(name)) if name[at] == ".")
         return name in self._sections or self.get(name) is not MISSING
 
+    def everywhere(self, name: str) -> bool:
+        """Whether every release in question has an option."""
+        found = _spanned(self._options.get(name, []), self._bit)
+        return found.issuperset(self._among if self._at is None else (self._at,))
+
     def names(self) -> Iterator[str]:
         """Every option, in alphabetical order."""
         for name in self._options:
@@ -189,6 +194,12 @@ def verl_tree(release: str | None, engine: str = "dp", among: tuple[str, ...] | 
     if engine not in data["engines"]:
         raise KeyError(engine)
     return Tree(data, release, engine, among)
+
+
+def newer_than_read(framework: str, release: str) -> bool:
+    """Whether a release is newer than all that were read: then nothing can be said of what it has."""
+    releases = _trees()["releases"] if framework == "verl" else table(framework).releases
+    return bracket(releases, release)[1] is None
 
 
 def verl_engines() -> list[str]:

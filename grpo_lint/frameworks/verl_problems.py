@@ -7,43 +7,97 @@ import re
 from grpo_lint.frameworks import tables
 from grpo_lint.frameworks.verl import NAME
 from grpo_lint.located import Problem
+from grpo_lint.syntax.hydra.config import ComposeProblem
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from grpo_lint.syntax.hydra.config import ComposeProblem
+    from grpo_lint.syntax.hydra.overrides import Override
 
+NO_OPTION = "there is no option "
+"""What stands in the composer's message before the part of the path that is missing."""
 _PLACEHOLDER = re.compile(r"<[^<>|=]+>")
 """Text to be filled in, which the rule about placeholders tells."""
 
 
-def told(problems: Iterable[ComposeProblem], names: Iterable[str]) -> Iterator[Problem]:
-    """The problems of a composition for people; `names` are the options of the tree, for suggestions."""
+def told(problems: Iterable[ComposeProblem], names: Iterable[str], engine: str = "") -> Iterator[Problem]:
+    """The problems of a composition for people; `names` are the options of the tree, for suggestions.
+
+    Overrides below one section that isn't there are one fault: the first is marked, the others are related to it.
+    """
     known: list[str] | None = None
+    absent: dict[str, Problem] = {}
     for problem in problems:
-        help = problem.help
-        if problem.kind == "syntax" and _PLACEHOLDER.search(problem.override.text if problem.override else ""):
+        override = problem.override
+        if problem.kind == "syntax" and override is not None and _PLACEHOLDER.search(override.text):
             continue
-        if problem.kind == "no-option" and problem.override is not None:
+        span = override.span if problem.kind == "exists" and override is not None else problem.span
+        told = Problem(problem.message, span, problem.help, f"hydra-{problem.kind}", problem.related)
+        if problem.kind == "no-option" and override is not None:
+            section = problem.message.rpartition(NO_OPTION)[2]
+            if section in absent:
+                absent[section].related += ((span, "nor this one"),)
+                continue
+            if section != override.key:
+                absent[section] = told
             known = list(names) if known is None else known
-            help = suggestion(problem.override.key, known) or help
-        span = problem.span
-        if problem.kind == "exists" and problem.override is not None:
-            span = problem.override.span
-        yield Problem(problem.message, span, help, f"hydra-{problem.kind}", problem.related)
+            told.help = suggestion(override.key, section, known, engine) or told.help
+        yield told
 
 
-def suggestion(key: str, known: list[str]) -> str:
-    """What may have been meant by an option that isn't there, and which releases have it."""
-    parts = [_meant(key, known), _history(key)]
+def packaged(tree: tables.Tree, overrides: Iterable[Override], releases: str) -> Iterator[ComposeProblem]:
+    """What Hydra refuses of a launch that starts from a packaged tree; `releases` says which ones are in question.
+
+    Without a known release only what all of them refuse. Group choices change the tree: nothing is said after one.
+    """
+    added: set[str] = set()
+    for override in overrides:
+        key = override.key
+        if override.problem is not None or not key or "/" in key:
+            continue
+        if override.package is not None or ("." not in key and key != "model_engine" and not override.prefix):
+            return
+        if override.prefix in ("+", "++"):
+            if override.prefix == "+" and tree.everywhere(key) and key not in added:
+                message = f"hydra refuses `{override.text}`: {key} is there already in {releases}"
+                help = "remove the +, or write ++ to set it whether it is there or not"
+                yield ComposeProblem("exists", message, override.key_span, override, help)
+            added |= {key[:at] for at in range(len(key)) if key[at] == "."} | {key}
+        elif key != "model_engine" and not (tree.has(key) or key in added):
+            absent = _first_absent(key, tree, added)
+            kind, verb = ("no-deletion", "delete") if override.prefix == "~" else ("no-option", "set")
+            message = f"hydra refuses to {verb} `{override.text}` in {releases}: {NO_OPTION}{absent}"
+            yield ComposeProblem(kind, message, override.key_span, override)
+
+
+def _first_absent(key: str, tree: tables.Tree, added: set[str]) -> str:
+    """The shortest part of a key's path that isn't there."""
+    parts = key.split(".")
+    for count in range(1, len(parts)):
+        part = ".".join(parts[:count])
+        if not tree.has(part) and part not in added:
+            return part
+    return key
+
+
+def suggestion(key: str, section: str, known: list[str], engine: str) -> str:
+    """What may have been meant by an option that isn't there, and which engines and releases have it."""
+    parts = [_meant(key, known), _engines(section, engine), "" if section != key else _history(key)]
     return "; ".join(part for part in parts if part)
+
+
+def _engines(section: str, engine: str) -> str:
+    """The engines whose tree has a section, where this one's hasn't."""
+    if not engine or tables.verl_tree(None, engine).has(section):
+        return ""
+    having = [name for name in ("dp", "megatron", "veomni", "torchtitan") if tables.verl_tree(None, name).has(section)]
+    return f"the tree of model_engine={having[0]} has {section}" if having else ""
 
 
 def _meant(key: str, known: list[str]) -> str:
     parent, _, leaf = key.rpartition(".")
-    tops = sorted({name.split(".", 1)[0] for name in known})
-    if leaf in tops:
+    if leaf in {name.split(".", 1)[0] for name in known}:
         return f"did you mean {leaf}=..., without {parent}.?"
     from difflib import get_close_matches
 

@@ -6,7 +6,7 @@ import os
 
 from grpo_lint.frameworks import tables, verl_compose
 from grpo_lint.frameworks.verl import NAME, unify
-from grpo_lint.frameworks.verl_problems import told
+from grpo_lint.frameworks.verl_problems import packaged, told
 from grpo_lint.located import Unknown
 from grpo_lint.runconfig import default
 from grpo_lint.syntax.hydra.config import ComposeProblem
@@ -92,16 +92,25 @@ def read(launch: Launch, path: str, run: RunConfig, repository: Repository) -> l
     composed = _compose(launch, flags, overrides, path, run, repository)
     if composed is not None and composed.root is not None:
         _put_deletions(run.options, overrides)
-        return list(told(composed.problems, (name for name, _ in composed.root.leaves())))
+        problems = list(told(composed.problems, (n for n, _ in composed.root.leaves()), run.engine or "dp"))
+        _put_refused(run.options, composed.problems)
+        return problems
     problems = list(_refused(overrides))
     if composed is not None:
         problems = list(told(composed.problems, ()))
     elif _entry(launch) and "--config-path" not in flags:
-        use_packaged_tree(run, overrides)
+        problems += use_packaged_tree(run, overrides)
     run.complete = run.complete and composed is None and bool(_entry(launch)) and "--config-path" not in flags
     for override in overrides:
         put_override(run.options, override)
     return problems
+
+
+def _put_refused(options: Options, problems: Sequence[ComposeProblem]) -> None:
+    """What Hydra refuses is put all the same: the other rules judge what its author wants."""
+    for problem in problems:
+        if problem.override is not None and problem.kind in ("no-option", "exists"):
+            put_override(options, problem.override)
 
 
 def _refused(overrides: Sequence[Override]) -> Iterator[Problem]:
@@ -188,14 +197,14 @@ def _engine(entry: str, flags: dict[str, Word | None], overrides: list[Override]
     return engine
 
 
-def use_packaged_tree(run: RunConfig, overrides: Sequence[Override]) -> None:
-    """Let a packaged tree answer for what nothing sets.
+def use_packaged_tree(run: RunConfig, overrides: Sequence[Override]) -> list[Problem]:
+    """Let a packaged tree answer for what nothing sets; what Hydra would refuse over it is returned.
 
     Without a known release it is asked what all releases agree on that have every key which the overrides set.
     """
     if run.engine not in tables.verl_engines():
         run.complete = False
-        return
+        return []
     version = run.versions.get(NAME)
     among = None if version is not None else _releases_with(run.engine, overrides)
     tree = tables.verl_tree(version.text if version is not None else None, run.engine, among)
@@ -211,6 +220,11 @@ def use_packaged_tree(run: RunConfig, overrides: Sequence[Override]) -> None:
 
     run.options.use_defaults(NAME, lookup, tree.names)
     run.candidates[NAME] = (tree.release,) if tree.release is not None else among or ()
+    if version is not None and tables.newer_than_read(NAME, version.text):
+        return []
+    every = tables.verl_tree(version.text if version is not None else None, run.engine)
+    releases = f"verl {tree.release}" if tree.release is not None else "every release of verl that was read"
+    return list(told(packaged(every, overrides, releases), tree.names(), run.engine))
 
 
 def _releases_with(engine: str, overrides: Sequence[Override]) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from grpo_lint.rules import own, script, source
+from grpo_lint.rules import options, own, script, source
 from grpo_lint.rules.avoidance import (
     agents,
     clipping,
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _MODULES = (
     agents, clipping, estimator, fsdp, limits, lora, moe, muon, overlap, precision, rollout, stated, zero,
-    source, script, own,
+    source, script, options, own,
 )  # fmt: skip
 
 RULES: tuple[Rule, ...] = tuple(
