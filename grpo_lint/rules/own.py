@@ -64,6 +64,8 @@ def suppression_without_reason(problem: Problem) -> Iterator[Finding]:
     Who reads the script next can't tell whether the finding was judged or only silenced.
 
     ## Example
+    With `--require-reason`:
+
     ```bash
     python3 -m verl.trainer.main_ppo algorithm.adv_estimator=grpo \\
         actor_rollout_ref.rollout.n=1  # grpo-lint: ignore[NOT07]

@@ -84,7 +84,9 @@ def unfilled_template(problem: Problem) -> Iterator[Finding]:
 
     ## Example
     ```yaml
-    replicas: {{ .Values.replicas }}
+    compute_environment: LOCAL_MACHINE
+    distributed_type: MULTI_GPU
+    num_processes: {{ .Values.gpus }}
     ```
 
     ## Use instead

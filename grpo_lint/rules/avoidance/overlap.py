@@ -127,10 +127,23 @@ def compile_with_overlap_comm(run: RunConfig) -> Iterator[Finding]:
     report, switching either off removes it.
 
     ## Example
+    `zero2.json`:
+
     ```json
-    {"zero_optimization": {"stage": 2, "overlap_comm": true}, "gradient_clipping": 1.0}
+    {"zero_optimization": {"stage": 2, "overlap_comm": true}, "gradient_clipping": "auto"}
     ```
-    together with `--torch_compile true`, or a `dynamo_config` in accelerate's file.
+
+    and a config of accelerate's that names it:
+
+    ```yaml
+    compute_environment: LOCAL_MACHINE
+    distributed_type: DEEPSPEED
+    deepspeed_config:
+      deepspeed_config_file: zero2.json
+    dynamo_config:
+      dynamo_backend: INDUCTOR
+    num_processes: 8
+    ```
 
     ## Use instead
     DeepSpeed 0.19.3 or later, or `"overlap_comm": false`.
