@@ -34,7 +34,7 @@ def as_data(run: RunConfig, changed: bool = False) -> dict[str, Any]:
     """One run in the shape of the contract."""
     return {
         "file": run.anchor.file.path,
-        "line": run.anchor.line,
+        "line": _line(run),
         "when": list(run.when),
         "framework": run.framework,
         "versions": {name: {"version": v.text, "from": v.source} for name, v in sorted(run.versions.items())},
@@ -47,6 +47,16 @@ def as_data(run: RunConfig, changed: bool = False) -> dict[str, Any]:
             field: _setting(getattr(run, field)) for field in FIELDS if not changed or getattr(run, field).explicit
         },
     }
+
+
+def _line(run: RunConfig) -> int:
+    """The line where a run's command starts, where the file itself has it; else that of the file's first key."""
+    if run.command:
+        first = run.command[0]
+        for span in (*reversed(first.via), first.span):  # a program that stands in an array starts where that is used
+            if span.file.path == run.anchor.file.path:
+                return span.line
+    return run.anchor.line
 
 
 def _word(word: Word) -> dict[str, Any]:
@@ -104,7 +114,7 @@ def write_table(runs: list[RunConfig], out: TextIO, changed: bool = False, width
     for number, run in enumerate(runs):
         out.write("\n" if number else "")
         when = f", when {' and '.join(run.when)}" if run.when else ""
-        out.write(_clean(f"{run.anchor.file.path}:{run.anchor.line}: {run.framework}{when}") + "\n")
+        out.write(_clean(f"{run.anchor.file.path}:{_line(run)}: {run.framework}{when}") + "\n")
         for name, version in sorted(run.versions.items()):
             out.write(_clean(f"  {name} {version.text} ({version.source})") + "\n")
         _write_rows("config", _config_rows(run, changed), out, width)

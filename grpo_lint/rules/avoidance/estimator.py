@@ -45,6 +45,7 @@ GROUP_RELATIVE: dict[str, dict[str, str]] = {
     },
     "slime": {"grpo": ZERO, "gspo": ZERO, "reinforce_plus_plus_baseline": ZERO},
     "trl": {"grpo": REFUSED, "rloo": REFUSED},
+    "ms_swift": {"grpo": REFUSED, "rloo": REFUSED, "reinforce_plus_plus": REFUSED},
     "unified": dict.fromkeys(
         ("grpo", "grpo_passk", "gspo", "dr_grpo", "gdpo", "rloo", "opo", "gpg", "reinforce_plus_plus_baseline"), ALONE
     ),
