@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from grpo_lint.frameworks import hydra_entry
+from grpo_lint.frameworks import hydra_entry, tables
 from grpo_lint.frameworks.documents import paths_of
 from grpo_lint.frameworks.verl import NAME
 from grpo_lint.located import Unknown
@@ -19,13 +19,16 @@ from grpo_lint.unified import UNSET, Origin, Setting, unknown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from grpo_lint.discover import Repository
     from grpo_lint.located import Value, Word
     from grpo_lint.runconfig import RunConfig
     from grpo_lint.source import SourceFile, Span
     from grpo_lint.syntax.hydra.compose import Composition
-    from grpo_lint.syntax.hydra.config import Config
+    from grpo_lint.syntax.hydra.config import ComposeProblem, Config, Packaged
     from grpo_lint.syntax.hydra.overrides import Override
+    from grpo_lint.unified import Layer
 
 OWN_TREE = "verl/trainer/config"
 """Where verl keeps its configs, in a repository that holds its source; the experimental trainers' lie beside."""
@@ -58,12 +61,19 @@ class Places:
             self._folders[path] = _CachedFolder(path, self.repository)
         return self._folders[path]
 
-    def open(self, start: str, entry: str) -> Folder | None:
-        """The folder that an entry of `hydra.searchpath` names, seen from a script in the folder `start`."""
+    def open(self, start: str, entry: str, release: str) -> Folder | Packaged | None:
+        """What an entry of `hydra.searchpath` names, seen from a script in the folder `start`.
+
+        The repository's own copy of verl comes before the packaged configs of a release.
+        """
         kind, _, name = entry.partition("://")
-        relative = name.replace(".", "/") if kind == "pkg" else name
-        found = _directory(relative, start, self.repository) if kind in ("pkg", "file") else None
-        return self.folder(found) if found is not None else None
+        if kind not in ("pkg", "file"):
+            return None
+        path = name.replace(".", "/") if kind == "pkg" else name.strip("/")
+        found = _directory(path, start, self.repository)
+        if found is not None:
+            return self.folder(found)
+        return tables.verl_place(release, path.replace("/", ".")) if path.startswith("verl/") else None
 
 
 class _CachedFolder(Folder):
@@ -104,26 +114,48 @@ class Start:
 
     __slots__ = ("folders", "name")
 
-    def __init__(self, folders: list[Folder], name: str) -> None:
+    def __init__(self, folders: list[Folder | Packaged], name: str) -> None:
         self.folders = folders
         self.name = name
 
 
-def start_of(module: str, flags: dict[str, Word | None], script: str, places: Places) -> Start | None:
-    """The start of a launch whose config lies in the repository; None where it doesn't, or can't be told."""
+ENTRIES = {
+    # entry point: (package of its configs, its primary config)
+    "verl.trainer.main_ppo": ("verl.trainer.config", "ppo_trainer"),
+    "verl.trainer.main_ppo_v0": ("verl.trainer.config", "ppo_trainer"),
+    "verl.trainer.main_ppo_sync": ("verl.trainer.config", "ppo_trainer"),
+    "verl.experimental.fully_async_policy.fully_async_main": (
+        "verl.experimental.fully_async_policy.config",
+        "fully_async_ppo_trainer",
+    ),
+    "verl.experimental.one_step_off_policy.main_ppo": (
+        "verl.experimental.one_step_off_policy.config",
+        "one_step_off_ppo_trainer",
+    ),
+}
+"""What `hydra.main` says in verl's own programs (0.2 to 0.9.1)."""
+
+
+def start_of(module: str, flags: dict[str, Word | None], script: str, places: Places, release: str) -> Start | None:
+    """The start of a launch whose config is at hand; None where it isn't, or can't be told."""
     folder = os.path.dirname(script)
     entry = hydra_entry.find(module, folder, places.repository)
     named, given = flags.get("--config-name"), flags.get("--config-path")
     if named is not None and named.dynamic:
         return None
-    name = named.text if named is not None else entry.name if entry is not None else ""
-    if given is not None:
+    own = next((value for name, value in ENTRIES.items() if module == name or module.endswith(f".{name}")), None)
+    name = named.text if named is not None else entry.name if entry is not None else own[1] if own is not None else ""
+    place: Folder | Packaged | None = None
+    if given is not None and not (entry is None and own is not None and given.text == "config"):
         root = _given_folder(given, entry.base if entry is not None else None, places.repository)
-    else:
-        root = entry.folder if entry is not None else None
-    if not name or root is None or not places.has(root):
+        place = places.folder(root) if root is not None else None
+    elif entry is not None:
+        place = places.folder(entry.folder) if places.has(entry.folder) else None
+    elif own is not None:
+        place = tables.verl_place(release, own[0])
+    if not name or place is None:
         return None
-    folders = [places.folder(root)]
+    folders = [place]
     extra = flags.get("--config-dir")
     if extra is not None:
         found = _given_folder(extra, folder, places.repository)
@@ -151,12 +183,13 @@ def compose_run(
 
     A config of verl's own that isn't at hand may be linked or copied into place when verl is installed.
     """
-    folder = os.path.dirname(script)
+    folder, release = os.path.dirname(script), release_of(run, overrides)
     result = compose(
-        start.name, overrides, list(start.folders), lambda entry: places.open(folder, entry), run.anchor, multirun
+        start.name, overrides, start.folders, lambda entry: places.open(folder, entry, release), run.anchor, multirun
     )
+    result.problems = [problem for problem in result.problems if _holds(problem, run, result)]
     if result.root is not None:
-        put_composition(run, result)
+        put_composition(run, result, _assumed(run, overrides) if NAME not in run.versions else None)
         run.complete = run.complete and not result.open
         return result
     absent = any(
@@ -165,15 +198,56 @@ def compose_run(
     return result if result.problems and not absent else None
 
 
-def put_composition(run: RunConfig, result: Composition) -> None:
-    """Options from a composed tree: verl's own values answer as defaults, all others are written."""
+def release_of(run: RunConfig, overrides: Sequence[Override]) -> str:
+    """The release whose packaged configs a run is composed with: the known one, or the newest that fits its keys."""
+    version = run.versions.get(NAME)
+    if version is not None:
+        return version.text
+    return releases_with(run.engine or "dp", overrides)[-1]
+
+
+def releases_with(engine: str, overrides: Sequence[Override]) -> tuple[str, ...]:
+    """The releases whose tree has every key that is set without `+`; all of them if no release does."""
+    keys = [o.key for o in overrides if o.prefix == "" and "." in o.key and o.problem is None]
+    return tables.verl_releases_with(engine, keys)
+
+
+def _assumed(run: RunConfig, overrides: Sequence[Override]) -> tables.Tree | None:
+    """What all releases in question agree on, where the one that was composed with is only assumed."""
+    engine = run.engine or "dp"
+    if engine not in tables.verl_engines():
+        return None
+    return tables.verl_tree(None, engine, releases_with(engine, overrides))
+
+
+def _holds(problem: ComposeProblem, run: RunConfig, result: Composition) -> bool:
+    """Whether a refusal stands, seeing which release the packaged configs are of.
+
+    A release newer than all that were read may have more options. Where none is known, a refusal must hold in all.
+    """
+    if problem.kind not in ("no-option", "exists") or problem.override is None:
+        return True
+    if not any(config.file.path.startswith("verl ") for config in result.configs):
+        return True
+    version = run.versions.get(NAME)
+    if version is not None:
+        return not tables.newer_than_read(NAME, version.text)
+    engine = run.engine if run.engine in tables.verl_engines() else "dp"
+    every = tables.verl_tree(None, engine)
+    key = problem.override.key
+    return every.everywhere(key) if problem.kind == "exists" else not every.has(key)
+
+
+def put_composition(run: RunConfig, result: Composition, assumed: tables.Tree | None) -> None:
+    """Options from a composed tree: verl's own values answer as defaults, all others are written.
+
+    `assumed` answers instead for packaged values of a release that isn't known to be the run's.
+    """
     root = result.root
     if root is None:
         return
     configs = {config.file.path: config.file for config in result.configs}
     resolver = Resolver(root)
-    release = run.versions.get(NAME)
-    label = f"default of verl {release.text}" if release is not None else "default"
 
     def lookup(key: str) -> Setting:
         found = root.get(key)
@@ -181,26 +255,40 @@ def put_composition(run: RunConfig, result: Composition) -> None:
         own = next((value for value in reversed(layers) if _is_own(value, configs)), None)
         if own is None or (own.is_mapping and own.data):
             return UNSET
-        return _setting(own, key, Origin("default", None, (), f"{label} ({_place(own.span)})", key))
+        if assumed is not None and own.span.file.path.startswith("verl "):
+            return _agreed(key, assumed)
+        return _setting(own, key, Origin("default", None, (), f"default of {_place(own.span, run)}", key))
 
     run.options.use_defaults(NAME, lookup, lambda: (key for key, value in root.leaves() if _is_own(value, configs)))
     run.options.use_resolver(NAME, lambda key, setting: resolved(key, setting, resolver))
     for key, value in root.leaves():
         for layer in (*result.shadowed.get(key, ()), value):
             if not _is_own(layer, configs):
-                written = "file" if layer.span.file.path in configs else "override"
-                origin = Origin("file" if written == "file" else "override", layer.span, layer.via, "", key)
-                run.options.put(NAME, key, _setting(layer, key, origin))
+                written: Layer = "file" if layer.span.file.path in configs else "override"
+                run.options.put(NAME, key, _setting(layer, key, Origin(written, layer.span, layer.via, "", key)))
+
+
+def _agreed(key: str, tree: tables.Tree) -> Setting:
+    """A default that all releases in question share."""
+    value = tree.get(key)
+    if value is tables.MISSING:
+        return UNSET
+    origin = Origin("default", None, (), "default of verl in all releases that fit", key, value)
+    return unknown(value.reason, origin) if isinstance(value, Unknown) else Setting("known", value, (origin,))
 
 
 def _is_own(value: Value, configs: dict[str, SourceFile]) -> bool:
     """Whether a value comes from verl's own tree."""
     path = value.span.file.path
-    return path in configs and any(f"/{part}" in f"/{path}" for part in OWN_TREES)
+    return path in configs and (path.startswith("verl ") or any(f"/{part}" in f"/{path}" for part in OWN_TREES))
 
 
-def _place(span: Span) -> str:
-    return f"{span.file.path}:{span.line}"
+def _place(span: Span, run: RunConfig) -> str:
+    """Where a default stands: in the repository's verl, or in a release's packaged configs."""
+    if span.file.path.startswith("verl "):
+        return span.file.path.split(":", 1)[0]
+    version = run.versions.get(NAME)
+    return f"verl {version.text if version is not None else 'here'} ({span.file.path}:{span.line})"
 
 
 def _setting(value: Value, key: str, origin: Origin) -> Setting:

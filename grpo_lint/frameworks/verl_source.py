@@ -9,7 +9,7 @@ from grpo_lint.frameworks.verl import NAME, unify
 from grpo_lint.frameworks.verl_problems import packaged, told
 from grpo_lint.located import Unknown
 from grpo_lint.runconfig import default
-from grpo_lint.syntax.hydra.config import ComposeProblem
+from grpo_lint.syntax.hydra.config import ComposeProblem, Folder
 from grpo_lint.syntax.hydra.overrides import parse
 from grpo_lint.unified import UNSET, Origin, Setting, unknown
 
@@ -130,10 +130,16 @@ def _compose(
     repository: Repository,
 ) -> Composition | None:
     places = verl_compose.Places.of(repository)
-    start = verl_compose.start_of(module_of(launch), flags, path, places)
-    if start is None:
+    release = verl_compose.release_of(run, overrides)
+    start = verl_compose.start_of(module_of(launch), flags, path, places, release)
+    if start is None or (NAME not in run.versions and not _own_config(start)):
         return None
     return verl_compose.compose_run(run, start, overrides, path, places, "--multirun" in flags)
+
+
+def _own_config(start: verl_compose.Start) -> bool:
+    """Whether a launch starts from files of the repository, rather than from verl's packaged configs alone."""
+    return any(isinstance(folder, Folder) for folder in start.folders)
 
 
 def _put_deletions(options: Options, overrides: list[Override]) -> None:
@@ -206,7 +212,7 @@ def use_packaged_tree(run: RunConfig, overrides: Sequence[Override]) -> list[Pro
         run.complete = False
         return []
     version = run.versions.get(NAME)
-    among = None if version is not None else _releases_with(run.engine, overrides)
+    among = None if version is not None else verl_compose.releases_with(run.engine, overrides)
     tree = tables.verl_tree(version.text if version is not None else None, run.engine, among)
     note = "default of verl " + (tree.release or _range(among or ()))
 
@@ -225,12 +231,6 @@ def use_packaged_tree(run: RunConfig, overrides: Sequence[Override]) -> list[Pro
     every = tables.verl_tree(version.text if version is not None else None, run.engine)
     releases = f"verl {tree.release}" if tree.release is not None else "every release of verl that was read"
     return list(told(packaged(every, overrides, releases), tree.names(), run.engine))
-
-
-def _releases_with(engine: str, overrides: Sequence[Override]) -> tuple[str, ...]:
-    """The releases whose tree has every key that is set without `+`; all of them if no release does."""
-    keys = [o.key for o in overrides if o.prefix == "" and "." in o.key and o.problem is None]
-    return tables.verl_releases_with(engine, keys)
 
 
 def _range(releases: tuple[str, ...]) -> str:
