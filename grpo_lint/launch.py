@@ -114,7 +114,7 @@ SCRIPT_RUNNERS = frozenset(("uv", "coverage"))
 
 ONE_ARGUMENT = frozenset(("timeout",))
 
-PROGRAMS = frozenset(("trl", "swift", "megatron", "vllm", "sglang"))
+PROGRAMS = frozenset(("trl", "swift", "megatron", "vllm", "sglang", "llamafactory-cli", "axolotl"))
 """Commands that packages of ours install; `python -m` and these names start the same code. (ms-swift 4.6 brings swift
 and megatron, vllm 0.33 vllm, sglang 0.5.23 sglang, trl 1.16 trl.)"""
 

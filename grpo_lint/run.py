@@ -95,6 +95,8 @@ class Assembler:
             reading.problems += reader.load().read_document(root, path, run, self.repository)
             if reader.name == accelerate.NAME:
                 self._deepspeed_named(run, os.path.dirname(path))
+            elif reader.companions:
+                self._own_deepspeed(run, os.path.dirname(path))
             self._finish(run, reading)
 
     def _deepspeed_named(self, run: RunConfig, folder: str) -> None:
@@ -102,6 +104,13 @@ class Assembler:
         named = accelerate.deepspeed_file(run.options)
         if not named.unset:
             self._deepspeed_file((str(named.value),) if named.known else (), folder, run)
+
+    def _own_deepspeed(self, run: RunConfig, folder: str) -> None:
+        """Read the DeepSpeed JSON that a framework's own option names into the run."""
+        for key in ("--deepspeed", "deepspeed"):
+            named = run.option(run.framework, key)
+            if named.known and isinstance(named.value, str) and named.value:
+                self._deepspeed_file((named.value,), folder, run)
 
     def _deepspeed_file(self, names: tuple[str, ...], folder: str, run: RunConfig) -> None:
         """Read a DeepSpeed JSON by its path, of which several may be tried; note when it can't be had.
@@ -217,11 +226,10 @@ class Assembler:
 
         given = arguments(launch.args)
         flag = next((given[name] for name in DEEPSPEED_FLAGS if name in given), None)
-        named = run.option(run.framework, "--deepspeed")
         if flag is not None and flag.value is not None:
             self._deepspeed_file(paths_of(flag.value), folder, run)
-        elif named.known and isinstance(named.value, str):
-            self._deepspeed_file((named.value,), folder, run)
+        else:
+            self._own_deepspeed(run, folder)
         for wrapper in launch.wrappers:
             if wrapper.name == accelerate.NAME:
                 words = [

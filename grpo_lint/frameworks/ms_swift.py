@@ -30,8 +30,15 @@ COMMANDS = frozenset(("rlhf", "sft", "pt", "rollout"))
 MEGATRON = "megatron"
 _PRESET = re.compile(r"zero([0-3])(_offload)?")
 _MODULE = re.compile(r"(?:^|[./])swift[./]cli[./](_megatron[./])?(rlhf|sft|pt|rollout)(?:\.py)?$")
-TUNER = ("--tuner_type", "--train_type", "--sft_type")
+TUNERS = ("tuner_type", "train_type", "sft_type")
 """What chooses adapters: in 4.x, 3.x and 2.x."""
+TUNER = tuple(f"--{name}" for name in TUNERS)
+FILE_KEYS = frozenset(
+    (
+        *TUNERS, "rlhf_type", "dataset", "torch_dtype", "lora_rank", "learning_rate", "per_device_train_batch_size",
+        "gradient_accumulation_steps", "max_length", "num_train_epochs", "output_dir", "deepspeed", "target_modules",
+    )
+)  # fmt: skip
 
 
 def recognises(launch: Launch) -> bool:
@@ -63,6 +70,23 @@ def read(launch: Launch, path: str, run: RunConfig, repository: Repository) -> l
             _put_document(root, run)
         words = words[1:]
     flags.put(flags.parse(words, DIALECT), run, DIALECT)
+    return []
+
+
+def recognises_document(root: Value) -> bool:
+    """Whether a YAML document is a file of flags: a model and a tuner or an algorithm, as ms-swift calls them."""
+    if not isinstance(root.data, dict) or "model" not in root.data:
+        return False
+    return len(FILE_KEYS & root.data.keys()) >= 3 and bool({*TUNERS, "rlhf_type"} & root.data.keys())
+
+
+def read_document(root: Value, path: str, run: RunConfig, repository: Repository) -> list[Problem]:
+    """Read a file of flags into `run`; the command that takes it may say more."""
+    run.complete = False
+    keys = root.data.keys()
+    program = MEGATRON if any(str(key).endswith("model_parallel_size") for key in keys) else "swift"
+    run.engine = f"{program} {'rlhf' if 'rlhf_type' in keys else 'sft'}"
+    _put_document(root, run)
     return []
 
 

@@ -24,6 +24,7 @@ HF = (
 
 NEMO = "uv run examples/run_grpo.py "
 RLLM = "python -m examples.train rllm.algorithm.adv_estimator=rloo rllm.trainer.total_epochs=1 "
+EASYR1 = "python3 -m verl.trainer.main trainer.n_gpus_per_node=8 trainer.nnodes=1 "
 CHAT = (
     "python main.py --per_device_train_batch_size 4 --gradient_accumulation_steps 1 --num_train_epochs 1"
     " --lr_scheduler_type cosine --zero_stage 3"
@@ -149,7 +150,12 @@ CASES: list[tuple[str, str, dict[str, Any]]] = [
         "sglang serve m --cuda-graph-backend-decode=disabled --cuda-graph-backend-prefill=disabled",
         {"enforce_eager": True},
     ),
-    # NeMo-RL, rLLM
+    # EasyR1, NeMo-RL, rLLM
+    (
+        "easyr1",
+        EASYR1 + "worker.rollout.n=5 algorithm.adv_estimator=grpo worker.actor.ulysses_size=2",
+        {"group_size": 5, "algorithm": "grpo", "dp_size": 4, "rollout_engine": "vllm", "use_critic": False},
+    ),
     (
         "nemo_rl",
         NEMO + "cluster.gpus_per_node=8 grpo.num_generations_per_prompt=4 policy.precision=bfloat16",

@@ -87,6 +87,30 @@ MINDIE = """
 }
 """
 
+FACTORY = """
+    model_name_or_path: Qwen/Qwen3-4B-Instruct-2507
+    stage: sft
+    finetuning_type: lora
+    template: qwen3
+    bf16: true
+"""
+AXOLOTL = """
+    base_model: meta-llama/Llama-3.2-1B
+    adapter: lora
+    lora_r: 16
+    micro_batch_size: 1
+    sequence_len: 2048
+    bf16: auto
+"""
+SWIFT = """
+    rlhf_type: grpo
+    model: Qwen/Qwen2.5-7B-Instruct
+    tuner_type: full
+    torch_dtype: bfloat16
+    dataset: [a]
+    learning_rate: 1e-5
+"""
+
 CASES: list[tuple[str, str, str, dict[str, Any]]] = [
     (
         "recipes/grpo/config.yaml",
@@ -128,6 +152,34 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
     ("roll.yaml", ROLL, "roll", {"lora_rank": 0, "enforce_eager": True, "sleep_level": 2, "use_critic": False}),
     ("roll.yaml", ROLL.replace("model_args: {", "model_args: {lora_target: q_proj, "), "roll", {"lora_rank": 32}),
     ("config.json", MINDIE, "mindie", {"rollout_engine": "mindie", "n_gpus": 4, "tp": 4, "moe": False}),
+    ("f.yaml", FACTORY, "llama_factory", {"lora_rank": 8, "model_dtype": "bf16", "moe": False}),
+    ("f.yaml", FACTORY + "    lora_rank: 64\n    max_grad_norm: 0.5\n", "llama_factory", {"lora_rank": 64}),
+    (
+        "f.yaml",
+        FACTORY.replace(": lora", ": full").replace(": sft", ": ppo"),
+        "llama_factory",
+        {"lora_rank": 0, "use_critic": True},
+    ),
+    ("a.yml", AXOLOTL, "axolotl", {"lora_rank": 16, "moe": False, "algorithm": "unset", "bf16": "unset"}),
+    ("a.yml", AXOLOTL.replace("adapter: lora", "seed: 1"), "axolotl", {"lora_rank": 0}),
+    (
+        "a.yml",
+        AXOLOTL + "    rl: grpo\n    trl: {num_generations: 8, use_vllm: true}\n",
+        "axolotl",
+        {"algorithm": "grpo", "group_size": 8, "rollout_engine": "vllm", "use_critic": False},
+    ),
+    ("s.yaml", SWIFT, "ms_swift", {"algorithm": "grpo", "lora_rank": 0, "model_dtype": "bf16", "group_size": 8}),
+    (
+        "e.yaml",
+        """
+        algorithm: {adv_estimator: grpo}
+        worker:
+          actor: {model: {lora: {rank: 0}}, offload: {offload_params: true}}
+          rollout: {n: 5, enforce_eager: false}
+        """,
+        "easyr1",
+        {"group_size": 5, "lora_rank": 0, "offload_param": "cpu", "enforce_eager": False},
+    ),
     (
         "vllm.yaml",
         "model: m\ntensor-parallel-size: 4\nmax_model_len: 8192\nenforce-eager: true\n",
@@ -177,7 +229,10 @@ def test_document(name: str, text: str, framework: str, expected: dict[str, Any]
         ("a.yaml", "actor: {name: x}\ncluster: main\n"),
         ("a.yaml", "defaults: base.yaml\npolicy: strict\ngrpo: no\n"),
         ("a.yaml", "num_generations: 4\nlearning_rate: 1\n"),
-        ("a.yaml", "finetuning_type: lora\nstage: sft\noutput_dir: o\nbf16: true\nlogging_steps: 1\ndataset_name: d\n"),
+        (
+            "a.yaml",
+            "finetuning_type: lora\nstage: build\noutput_dir: o\nbf16: true\nlogging_steps: 1\ndataset_name: d\n",
+        ),
         ("a.yaml", "MODEL_ARGS: [a, b]\n"),
         ("a.yaml", "MODEL_ARGS:\n  lr: 1\n"),
         ("a.yaml", "max-model-len: 3\nmodel: m\n"),
@@ -206,6 +261,33 @@ def test_the_line_rules_over_the_yaml_that_it_names(tmp_path: Path) -> None:
     run = run_of(tmp_path, "run.sh", files)
     assert (run.framework, value_of(run.group_size), value_of(run.rollout_engine)) == ("trl", 4, "vllm")
     assert [origin.layer for origin in run.group_size.chain] == ["default", "file", "override"]
+
+
+def test_a_files_deepspeed_json_is_read(tmp_path: Path) -> None:
+    files = {
+        "examples/ds.json": '{"zero_optimization": {"stage": 3}, "bf16": {"enabled": "auto"}}',
+        "examples/train.yaml": FACTORY + "    deepspeed: examples/ds.json\n",
+        "run.sh": "FORCE_TORCHRUN=1 llamafactory-cli train examples/train.yaml lora_rank=32\n",
+    }
+    run = run_of(tmp_path, "examples/train.yaml", files)
+    assert (value_of(run.zero_stage), value_of(run.lora_rank)) == (3, 8)
+    launched = run_of(tmp_path, "run.sh", files)
+    assert (value_of(launched.zero_stage), value_of(launched.lora_rank), launched.complete) == (3, 32, True)
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["axolotl train config.yaml", "accelerate launch -m axolotl.cli.train config.yaml"],
+)
+def test_axolotls_commands_name_their_yaml(command: str, tmp_path: Path) -> None:
+    run = run_of(tmp_path, "run.sh", {"config.yaml": AXOLOTL, "run.sh": command + "\n"})
+    assert (run.framework, value_of(run.lora_rank)) == ("axolotl", 16)
+
+
+def test_swifts_first_argument_may_be_a_file(tmp_path: Path) -> None:
+    files = {"args.yaml": SWIFT, "run.sh": "swift rlhf args.yaml --num_generations 4\n"}
+    run = run_of(tmp_path, "run.sh", files)
+    assert (value_of(run.group_size), value_of(run.lora_rank), value_of(run.algorithm)) == (4, 0, "grpo")
 
 
 def test_a_missing_yaml_leaves_the_run_incomplete(tmp_path: Path) -> None:
