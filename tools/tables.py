@@ -55,6 +55,8 @@ def update(framework: str, release: str, folder: Path, write: bool, shrink: bool
     options = reader.options(folder)
     old = store.read(framework)
     new = store.add(old, release, options)
+    if hasattr(reader, "more") and new["releases"][-1] == release:
+        new["more"] = reader.more(folder)
     before, after = _before(old, release), store.at(new, release)
     print(f"{framework} {release}: {len(after)} options")
     for line in store.changes(before, after):

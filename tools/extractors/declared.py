@@ -66,8 +66,10 @@ def _flag(node: ast.expr) -> str:
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return node.value
     if isinstance(node, ast.JoinedStr):
-        parts = (part.value if isinstance(part, ast.Constant) else "{" + text(part) + "}" for part in node.values)
-        return "".join(map(str, parts)).replace("{f'{", "{").replace("}'}", "}")
+        return "".join(
+            "{" + text(part.value) + "}" if isinstance(part, ast.FormattedValue) else words(part)
+            for part in node.values
+        )
     return ""
 
 

@@ -171,18 +171,10 @@ class Repository:
 
 def read_config(source: SourceFile, path: str) -> Config:
     """A config from its text. Raises Refused for what only Hydra refuses, Uncertain for text that isn't YAML."""
-    from grpo_lint.syntax import yaml
-
-    documents = yaml.read(source, "omegaconf")
-    root = documents[0].root
-    if len(documents) > 1 or any(problem.fatal for document in documents for problem in document.problems):
-        raise Uncertain(f"{source.path} can't be read")
+    root = read_document(source)
     package = _header_package(source)
-    if root is None or root.data is None:
+    if root is None:
         return Config(path, source, Value({}, source.span(0, 0)), [], package)
-    if not isinstance(root.data, dict):
-        raise Refused(ComposeProblem("value", f"{source.path} is no mapping, so hydra can't compose it", root.span))
-    _check_interpolations(root)
     body = Value(dict(root.data), root.span, style=root.style)
     defaults = body.data.pop("defaults", None)
     if defaults is None:
@@ -191,6 +183,22 @@ def read_config(source: SourceFile, path: str) -> Config:
         message = f"defaults must be a list in {source.path}"
         raise Refused(ComposeProblem("defaults", message, defaults.span, help="write it as a list: `- name`"))
     return Config(path, source, body, defaults.data, package)
+
+
+def read_document(source: SourceFile) -> Value | None:
+    """The mapping that OmegaConf loads from a file, None from an empty one. Raises Refused and Uncertain likewise."""
+    from grpo_lint.syntax import yaml
+
+    documents = yaml.read(source, "omegaconf")
+    root = documents[0].root
+    if len(documents) > 1 or any(problem.fatal for document in documents for problem in document.problems):
+        raise Uncertain(f"{source.path} can't be read")
+    if root is None or root.data is None:
+        return None
+    if not isinstance(root.data, dict):
+        raise Refused(ComposeProblem("value", f"{source.path} is no mapping, so hydra can't compose it", root.span))
+    _check_interpolations(root)
+    return root
 
 
 def _header_package(source: SourceFile) -> str | None:
