@@ -157,9 +157,11 @@ class Tree:
 
     def has(self, name: str) -> bool:
         """Whether it names an option or a section of options; without a release: of any release."""
-        if self._sections is None:
+        if self.get(name) is not MISSING:
+            return True
+        if self._sections is None:  # costs a look at all options, and most names are options
             self._sections = frozenset(name[:at] for name in self.names() for at in range(len(name)) if name[at] == ".")
-        return name in self._sections or self.get(name) is not MISSING
+        return name in self._sections
 
     def everywhere(self, name: str) -> bool:
         """Whether every release in question has an option."""
