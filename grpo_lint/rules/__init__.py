@@ -10,6 +10,7 @@ from grpo_lint.rules.avoidance import (
     fsdp,
     limits,
     lora,
+    lora_sync,
     moe,
     muon,
     overlap,
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from grpo_lint.rules.rule import Rule
 
 _MODULES = (
-    agents, clipping, estimator, fsdp, limits, lora, moe, muon, overlap, precision, rollout, stated, zero,
+    agents, clipping, estimator, fsdp, limits, lora, lora_sync, moe, muon, overlap, precision, rollout, stated, zero,
     source, script, options, own,
 )  # fmt: skip
 

@@ -3,11 +3,10 @@ from verl_runs import FULLY_ASYNC, MAIN, ONE_STEP_OFF, findings, launched, marke
 
 from grpo_lint.rules.avoidance.lora import (
     load_format,
-    lora_that_nothing_reads,
-    merged_sync,
     sglang_adapters,
     stale_merge_or_rank,
 )
+from grpo_lint.rules.avoidance.lora_sync import lora_that_nothing_reads, merged_sync
 
 RANK = "actor_rollout_ref.model.lora_rank="
 NESTED = "actor_rollout_ref.model.lora.rank="

@@ -5,10 +5,10 @@ import re
 import pytest
 from verl_runs import findings, launched
 
-from grpo_lint.rules.avoidance import estimator, fsdp, lora, moe, rollout
+from grpo_lint.rules.avoidance import estimator, fsdp, lora, lora_sync, moe, rollout
 from grpo_lint.rules.rule import Rule
 
-RULES = (*estimator.RULES, *fsdp.RULES, *lora.RULES, *moe.RULES, *rollout.RULES)
+RULES = (*estimator.RULES, *fsdp.RULES, *lora.RULES, *lora_sync.RULES, *moe.RULES, *rollout.RULES)
 
 
 def examples(rule: Rule, section: str) -> tuple[list[str], dict[str, str]]:

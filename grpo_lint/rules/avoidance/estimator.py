@@ -41,8 +41,9 @@ GROUP_RELATIVE: dict[str, dict[str, str]] = {
         "reinforce_baseline": REFUSED,
         "group_norm": REFUSED,
         "grpo": REFUSED,
-        "dr_grpo": ZERO,
+        "dr_grpo": "the advantage is always 0, or {framework} refuses to start",
     },
+    "megatron": {"grpo": ZERO},
     "slime": {"grpo": ZERO, "gspo": ZERO, "reinforce_plus_plus_baseline": ZERO},
     "trl": {"grpo": REFUSED, "rloo": REFUSED},
     "ms_swift": {"grpo": REFUSED, "rloo": REFUSED, "reinforce_plus_plus": REFUSED},
@@ -215,6 +216,8 @@ def group_size_1(run: RunConfig) -> Iterator[Finding]:
     - TRL 1.16.0, `trainer/grpo_config.py`: ValueError below 2. Default 8.
     - OpenRLHF main (2026-08), `cli/train_ppo_ray.py`: asserts `n_samples_per_prompt > 1` for rloo, reinforce_baseline
       and group_norm (named grpo later); OpenRLHF#1250 for dr_grpo. Default 1.
+    - Megatron-LM main (2026-08), `rl/rl_utils.py`: `calculate_grpo_advantages` divides 0 by 1e-4.
+      `--grpo-group-size`, default 2.
     - slime main (2026-08), `ray/rollout.py`: `_post_process_rewards`. Default 1.
     - rLLM main (2026-08), `trainer/algorithms/rl_algo.py`: a single reward is left as it is, by grpo and rloo. Default
       8.
@@ -244,19 +247,19 @@ def group_size_1(run: RunConfig) -> Iterator[Finding]:
     evidence="refuted",
     needs=("group_size", "algorithm", "critic_enable"),
     topics=("grpo", "memory"),
-    frameworks=("verl",),
+    frameworks=("verl", "openrlhf"),
 )
 def critic_by_default(run: RunConfig) -> Iterator[Finding]:
     """Several responses a prompt, but the estimator is left at gae, which trains a critic and compares no group.
 
     ## What it does
-    Reports a launch of verl's trainer that asks for more than one response a prompt, names no advantage estimator, and
-    configures no critic.
+    Reports a launch of verl's or OpenRLHF's trainer that asks for more than one response a prompt, names no advantage
+    estimator, and configures no critic.
 
     ## Why it matters
-    verl's default estimator is `gae`. It is PPO: a critic as large as its model is built, loaded and trained beside
-    the policy, and the responses to one prompt are never compared. Whoever sets a group size and nothing about a
-    critic has most likely meant `grpo`. Clipping, which the source document blames, costs no memory.
+    The default estimator of both is `gae`. It is PPO: a critic as large as its model is built, loaded and trained
+    beside the policy, and the responses to one prompt are never compared. Whoever sets a group size and nothing about
+    a critic has most likely meant `grpo`. Clipping, which the source document blames, costs no memory.
 
     ## Example
     ```sh
@@ -281,7 +284,10 @@ def critic_by_default(run: RunConfig) -> Iterator[Finding]:
     ## Sources
     - verl 0.9.1, `trainer/config/ppo_trainer.yaml`: `adv_estimator: gae`; `trainer/ppo/utils.py`: `need_critic` is
       true for gae unless `critic.enable` says otherwise. 0.5.0 to 0.9.0 have the same default.
+    - OpenRLHF 0.11.2, `cli/train_ppo_ray.py`: `--algo.advantage.estimator` gae; the critic then starts from the reward
+      model, or from the actor. 0.6.4 to 0.9.10: `--advantage_estimator`, with the same default.
     """
+    yield from _openrlhf_critic(run)
     size, estimator = run.group_size, run.algorithm
     if not launched(run) or not trains(run) or run.critic_enable.explicit:
         return
@@ -298,6 +304,25 @@ def critic_by_default(run: RunConfig) -> Iterator[Finding]:
         label="a group that no estimator uses",
         others=[(estimator, "the estimator")],
         help="set algorithm.adv_estimator=grpo, or write gae down if PPO is meant",
+    )
+
+
+def _openrlhf_critic(run: RunConfig) -> Iterator[Finding]:
+    size, estimator = run.group_size, run.algorithm
+    if run.framework != "openrlhf" or not run.complete or estimator.explicit or estimator.value not in ("gae", None):
+        return
+    if not estimator.decided or not size.explicit or type(size.value) is not int or size.value < 2:
+        return
+    written = [key for _, key, _ in run.options.written("openrlhf")]
+    if any("critic" in key for key in written) or run.option("openrlhf", "--eval.eval_only").value is True:
+        return
+    yield Finding(
+        f"{size.key} is {size.value}, but nothing sets the advantage estimator: OpenRLHF's default, gae, compares no"
+        " group and trains a critic",
+        size,
+        label="a group that no estimator uses",
+        help="set --algo.advantage.estimator (before 0.10: --advantage_estimator) to group_norm, which is GRPO, or to"
+        " gae if PPO is meant",
     )
 
 

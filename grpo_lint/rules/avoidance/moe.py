@@ -6,7 +6,7 @@ import re
 
 from grpo_lint.diagnostics import ERROR, NOTE, WARNING
 from grpo_lint.frameworks import verl
-from grpo_lint.rules.avoidance.verl_run import effective, is_verl, launched, megatron
+from grpo_lint.rules.avoidance.verl_run import effective, is_verl, launched, megatron, positive
 from grpo_lint.rules.rule import Finding, rule
 
 TYPE_CHECKING = False
@@ -22,6 +22,9 @@ CORRECTION = "algorithm.rollout_correction"
 _CORRECTED = r"\.(?:rollout_is|rollout_rs)\w*$|\.tis_imp_ratio_cap$"
 _QWEN3_MOE = r"(?i)(?:^|/)qwen3-(?:30B-A3B|235B-A22B)(?:$|[-_/])"
 """128 experts, and no bridge of verl's sets their router's type. Other models' bridges do, or weren't read."""
+
+MANY_EXPERTS = 32
+"""From here on Megatron itself asks for a wider router."""
 
 
 @rule(
@@ -161,13 +164,15 @@ def _corrected(run: RunConfig) -> bool:
     needs=("moe", "gating_dtype", "model_path", "model_dtype"),
     topics=("moe", "moe-nan", "precision"),
     twin="NOT14",
-    frameworks=("verl",),
+    frameworks=("verl", "megatron", "slime"),
 )
 def router_dtype(run: RunConfig) -> Iterator[Finding]:
     """Megatron computes the router in the parameters' type unless `moe_router_dtype` says otherwise.
 
     ## What it does
-    Reports Qwen3 mixtures of experts (128 experts) on verl's Megatron engine without `moe_router_dtype`.
+    Reports Qwen3 mixtures of experts (128 experts) on verl's Megatron engine without `moe_router_dtype`; and command
+    lines of Megatron-LM and slime with `--num-experts` and without `--moe-router-dtype`: a note below 32 experts in
+    bf16.
 
     ## Why it matters
     The router's matrix product, and with it the choice of the top experts, runs in bfloat16 or float16. Eight
@@ -197,17 +202,21 @@ def router_dtype(run: RunConfig) -> Iterator[Finding]:
     ```
 
     ## When it does not apply
-    Dense models, the FSDP engine (the transformers library routes in float32), and models whose bridge sets the type
-    itself, such as DeepSeek-V3.
+    Dense models, float32 training, the FSDP engine (the transformers library routes in float32), and models whose
+    bridge sets the type itself, such as DeepSeek-V3.
 
     ## Sources
     - megatron-core 0.16.1, `transformer/transformer_config.py` (default None; warns from 32 experts on) and
-      `transformer/moe/router.py`. DeepEP and HybridEP need float32 probabilities: `token_dispatcher.py` converts them
+      `transformer/moe/router.py`. `--moe-router-dtype` exists from core 0.12.0 on. slime's own scripts for models with
+      experts set it to fp32. DeepEP and HybridEP need float32 probabilities: `token_dispatcher.py` converts them
       and logs a warning.
     - verl 0.9.1, `workers/engine/megatron/transformer_impl.py` passes `override_transformer_config` on, and
       `models/mcore/config_converter.py` sets a type for DeepSeek-V3 alone. Neither Megatron-Bridge
       (`models/qwen/qwen3_moe_bridge.py`, 2026) nor mbridge (`models/qwen3moe.py`) sets one for Qwen3.
     """
+    if run.framework in ("megatron", "slime"):
+        yield from _megatron_router(run)
+        return
     gate, path, dtype = run.gating_dtype, run.model_path, run.model_dtype
     if not is_verl(run) or not launched(run) or not megatron(run) or gate.value is not None:
         return
@@ -220,6 +229,25 @@ def router_dtype(run: RunConfig) -> Iterator[Finding]:
         label="a mixture of 128 experts",
         others=[(dtype, "the parameters' type"), (gate, "the router's type")],
         help=f"set +{ROUTER_DTYPE}=fp32",
+    )
+
+
+def _megatron_router(run: RunConfig) -> Iterator[Finding]:
+    """Megatron's own options, which slime passes on."""
+    count, gate = run.option(run.framework, "--num-experts"), run.option(run.framework, "--moe-router-dtype")
+    narrow = run.model_dtype.value == "fp16"
+    if not run.complete or not positive(count) or not count.explicit or gate.explicit or not gate.decided:
+        return
+    if gate.value is not None or run.model_dtype.value not in ("bf16", "fp16"):
+        return
+    yield Finding(
+        f"--num-experts is {count.value}, and nothing sets --moe-router-dtype: Megatron routes in"
+        f" {run.model_dtype.value}, the parameters' type" + (" (NOT14 says the same)" if narrow else ""),
+        count,
+        label="a mixture of experts",
+        others=[(run.model_dtype, "the parameters' type")],
+        help="add --moe-router-dtype fp32 (from core 0.12.0 on)",
+        severity=WARNING if narrow or count.value >= MANY_EXPERTS else NOTE,
     )
 
 

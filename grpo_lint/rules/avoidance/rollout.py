@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import takewhile
 
 from grpo_lint.diagnostics import ERROR, NOTE, WARNING
 from grpo_lint.frameworks import verl
@@ -102,17 +103,20 @@ def bypass_mode(run: RunConfig) -> Iterator[Finding]:
     evidence="refuted",
     needs=("enforce_eager",),
     topics=("rollout",),
-    frameworks=("verl",),
+    frameworks=("verl", "sglang"),
 )
 def enforce_eager(run: RunConfig) -> Iterator[Finding]:
     """Before verl 0.5.0, CUDA graphs and a freed cache engine exclude each other.
 
     ## What it does
     Reports `rollout.enforce_eager=False` together with `rollout.free_cache_engine=True` (the default) in verl before
-    0.5.0.
+    0.5.0. Warns of an SGLang server before 0.5.14 that serves several LoRA adapters with CUDA graphs (a note where the
+    release isn't known).
 
     ## Why it matters
-    The rollout worker asserts that it isn't so, and the run ends after the models are loaded.
+    verl's rollout worker asserts that it isn't so, and the run ends after the models are loaded. SGLang's default LoRA
+    backend, csgmv, fixed the number of segments when it captured a graph, with one adapter: a batch that mixes adapters
+    then loses some, or applies stale ones, and the answers are wrong without an error.
 
     ## Example
     For verl 0.4.1 (`--target verl=0.4.1`):
@@ -142,7 +146,10 @@ def enforce_eager(run: RunConfig) -> Iterator[Finding]:
     - verl 0.2 to 0.4.1, `workers/rollout/vllm_rollout/vllm_rollout_spmd.py` and `sglang_rollout.py`: the assertion,
       "disable CUDA graph (enforce_eager = False) if free cache engine". 0.5.0 keeps it only in `vllm_rollout.py`, for
       vLLM up to 0.6.3. Defaults up to 0.5.0: enforce_eager true, free_cache_engine true.
+    - sgl-project/sglang#28371; sglang 0.5.12.post1 and 0.5.13 (`bs if use_cuda_graph else num_segments` in
+      `chunked_sgmv_shrink.py`), 0.5.14 and 0.5.23 (the whole buffer). `--lora-backend`: csgmv from 0.5.3 on.
     """
+    yield from _several_adapters(run)
     if not is_verl(run) or not run.before(verl.NAME, "0.5.0"):
         return
     eager, free = run.enforce_eager, effective(run, f"{verl.ROLLOUT}.free_cache_engine")
@@ -155,6 +162,30 @@ def enforce_eager(run: RunConfig) -> Iterator[Finding]:
             others=[(free, "frees the cache that the graphs point into")],
             help=f"set {verl.ROLLOUT}.free_cache_engine=False, or upgrade verl",
         )
+
+
+def _several_adapters(run: RunConfig) -> Iterator[Finding]:
+    """SGLang servers that mix adapters in one batch, as their command line says."""
+    if run.framework != "sglang" or run.before("sglang", "0.5.14") is False or run.before("sglang", "0.5.3"):
+        return
+    backend, most = run.option("sglang", "--lora-backend"), run.option("sglang", "--max-loras-per-batch")
+    eager = run.enforce_eager
+    if not eager.decided or eager.value is True or most.value == 1 or backend.value not in ("csgmv", None):
+        return
+    words = list(run.command)
+    start = next((at for at, word in enumerate(words) if word.text == "--lora-paths"), len(words))
+    served = list(takewhile(lambda word: not word.text.startswith("--"), words[start + 1 :]))
+    if len(served) < 2 or any(word.dynamic for word in served):
+        return
+    old = run.before("sglang", "0.5.14")
+    yield Finding(
+        f"--lora-paths serves {len(served)} adapters with CUDA graphs: before SGLang 0.5.14 a batch that mixes them"
+        " loses some, or applies stale ones (SGLang #28371)",
+        words[start].span,
+        label="several adapters",
+        help="use SGLang 0.5.14 or newer, --lora-backend triton, or --disable-cuda-graph",
+        severity=WARNING if old else NOTE,
+    )
 
 
 @rule(
@@ -249,14 +280,15 @@ def _overwrites_backend(run: RunConfig) -> bool:
     evidence="solid",
     needs=("model_path", "rollout_engine", "lora_rank", "async_rollout"),
     topics=("rollout", "multimodal", "stale-cache"),
-    frameworks=("verl",),
+    frameworks=("verl", "trl"),
 )
 def stale_encoder_cache(run: RunConfig) -> Iterator[Finding]:
     """vLLM keeps image embeddings of the old vision tower across weight updates unless it is told to forget them.
 
     ## What it does
-    Reports a vision-language model whose vision tower is trained, with vLLM as rollout engine and a verl that does not
-    reset vLLM's encoder cache: 0.7.0 and 0.7.1; 0.8.0 with vLLM before 0.17.0 or with a rollout on GPUs of its own.
+    Reports a vision-language model whose vision tower is trained, with vLLM as rollout engine and a trainer that does
+    not reset vLLM's encoder cache: verl 0.7.0 and 0.7.1; 0.8.0 with vLLM before 0.17.0 or with a rollout on GPUs of its
+    own; TRL, in every release up to 1.16.0.
 
     ## Why it matters
     The cache is keyed by the image's hash alone. After a weight update, an image that comes again is answered with the
@@ -294,8 +326,12 @@ def stale_encoder_cache(run: RunConfig) -> Iterator[Finding]:
       (`reset_encoder_cache`).
     - verl 0.7.1, `vllm_async_server.py`: the call is commented out; 0.8.0: `_sleep_hybrid` resets with vLLM 0.17.0 or
       newer; 0.9.0: `clear_kv_cache` resets after every update (verl-project/verl#6522).
+    - TRL 1.16.0, `generation/vllm_generation.py` resets the prefix cache alone; huggingface/trl#7198 (open).
       `actor.freeze_vision_tower`, default false.
     """
+    if run.framework == "trl":
+        yield from _stale_in_trl(run)
+        return
     path, frozen = run.model_path, verl.option(run, f"{verl.ACTOR}.freeze_vision_tower")
     if not fsdp(run) or not path.explicit or run.rollout_engine.value != "vllm" or not _unreset(run):
         return
@@ -308,6 +344,25 @@ def stale_encoder_cache(run: RunConfig) -> Iterator[Finding]:
         label="a vision-language model",
         others=[(run.rollout_engine, "caches image embeddings by hash")],
         help="upgrade verl to 0.9.0 or newer, or set actor_rollout_ref.actor.freeze_vision_tower=True",
+    )
+
+
+def _stale_in_trl(run: RunConfig) -> Iterator[Finding]:
+    """GRPO and its like train the whole model, tower included, unless there is an adapter."""
+    path, engine, rank = run.model_path, run.rollout_engine, run.lora_rank
+    if not run.complete or not path.explicit or engine.value != "vllm" or rank.value or not rank.decided:
+        return
+    if run.before("vllm", "0.10.2") or run.before("trl", "1.16.1") is False:
+        return
+    if not re.search(_VISION, str(path.value)):
+        return
+    yield Finding(
+        f"{path.value} is trained with its vision tower, and TRL up to 1.16.0 does not reset vLLM's encoder cache:"
+        " after an update, repeated images keep the old tower's embeddings (TRL #7198)",
+        path,
+        label="a vision-language model",
+        others=[(engine, "caches image embeddings by hash")],
+        help="train an adapter (--use_peft) that leaves the tower alone, or generate without vLLM",
     )
 
 
