@@ -20,11 +20,18 @@ TELLING = frozenset(("compute_environment", "distributed_type", "main_training_f
 """Top keys of the file; two of them make it one."""
 
 FSDP, DEEPSPEED = "FSDP", "DEEPSPEED"
+KINDS = frozenset((FSDP, DEEPSPEED, "NO", "MULTI_GPU", "MULTI_NPU", "MULTI_XPU", "MULTI_CPU", "MEGATRON_LM"))
+PARTS = frozenset(("deepspeed_config", "fsdp_config", "num_processes", "num_machines"))
+"""With a distributed type of these, one of these parts makes the file one, too."""
 
 
 def recognises_document(root: Value) -> bool:
     """Whether a YAML document is an accelerate config."""
-    return isinstance(root.data, dict) and len(TELLING & root.data.keys()) >= 2
+    if not isinstance(root.data, dict):
+        return False
+    keys = root.data.keys()
+    kind = root.data.get("distributed_type")
+    return len(TELLING & keys) >= 2 or (kind is not None and kind.data in KINDS and bool(PARTS & keys))
 
 
 def read_document(root: Value, path: str, run: RunConfig, repository: Repository) -> list[Problem]:

@@ -33,6 +33,7 @@ _MULTIPLIERS = {
     for letter, base in zip(pair, (1000, 1024), strict=True)
 }
 _NUMBERED = re.compile(r"\bint\b(?!.*\bstr\b)")
+_NUMBERS = re.compile(r"literal\[\s*-?\d")
 MANY = 1_000_000
 """The most values of an option that takes any number of them."""
 
@@ -166,7 +167,9 @@ class Dialect:
         if nargs in ("+", "*"):
             return Kind(name, type_, int(nargs == "+"), MANY)
         lowered = type_.lower()
-        if "bool" in lowered and "str" not in lowered:
+        if "bool" in lowered and "str" in lowered:
+            return Kind(name, type_, 0, 1)
+        if "bool" in lowered:
             return Kind(name, type_, 0, 1 if self.bools == "optional" else 0)
         if re.match(r"(?:optional\[)?(?:list|set)\[", lowered):
             return Kind(name, type_, 1, MANY)
@@ -253,7 +256,7 @@ def typed(text: str, type_: str, suffixes: bool = False) -> Any:
         return text.lower() in ("true", "yes", "t", "y", "1")
     if "dict" in lowered or "json" in lowered or (text[:1] in ("{", "[") and not lowered.startswith("str")):
         return _json(text)
-    if _NUMBERED.search(lowered) or ("literal[" in lowered and text.isdigit()):
+    if _NUMBERED.search(lowered) or _NUMBERS.search(lowered):
         suffixed = _SUFFIXED.match(text) if suffixes else None
         if suffixed is not None:
             return int(float(suffixed[1]) * _MULTIPLIERS[suffixed[2]])

@@ -168,6 +168,12 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
         "axolotl",
         {"algorithm": "grpo", "group_size": 8, "rollout_engine": "vllm", "use_critic": False},
     ),
+    (
+        "acc.yaml",
+        "distributed_type: DEEPSPEED\ndeepspeed_config:\n  zero_stage: 2\nnum_processes: 2\n",
+        "accelerate",
+        {"zero_stage": 2, "n_gpus": 2, "dp_size": 2},
+    ),
     ("s.yaml", SWIFT, "ms_swift", {"algorithm": "grpo", "lora_rank": 0, "model_dtype": "bf16", "group_size": 8}),
     (
         "e.yaml",

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import random
+import re
 import shlex
 from typing import Any
 
 import pytest
 
-from grpo_lint.frameworks import flags, megatron, sglang, tables
+from grpo_lint.frameworks import flags, megatron, openrlhf, sglang, tables, vllm
 from grpo_lint.launch import literal
 from grpo_lint.source import SourceFile
 
@@ -30,22 +32,25 @@ def oracle(table_name: str, abbreviates: bool) -> argparse.ArgumentParser:
         entry = table.options[name]
         more, type_ = entry.get("more", {}), entry["type"].lower()
         names = [name, *entry.get("aliases", ())]
-        if not name.startswith("--") or more.get("no_cli"):
+        keys_of_json = table_name == "vllm" and ("." in name or "dict" in type_)
+        if not name.startswith("--") or more.get("no_cli") or keys_of_json:
             continue
         action = str(more.get("action", ""))
         settings: dict[str, Any] = {"dest": name, "default": argparse.SUPPRESS}
         if action.endswith("BooleanOptionalAction"):
             settings["action"] = argparse.BooleanOptionalAction
+        elif "bool" in type_ and "str" in type_:
+            settings |= {"nargs": "?", "const": True}
         elif action in ("store_true", "store_false") or ("bool" in type_ and not action):
             settings |= {"action": "store_const", "const": True}
         elif action:
             continue
         else:
-            settings["type"] = int if type_ in ("int", "optional[int]", "int | None".lower()) else str
-            if "float" in type_:
-                settings["type"] = float
-            if "nargs" in more:
-                settings["nargs"] = more["nargs"]
+            inner = re.sub(r"optional\[|list\[|\]| \| none", "", type_)
+            numbered = inner == "int" or all(type(choice) is int for choice in entry.get("choices") or "-")
+            settings["type"] = int if numbered else float if inner == "float" else str
+            if "nargs" in more or re.match(r"(?:optional\[)?(?:list|set)\[", type_):
+                settings["nargs"] = more.get("nargs", "+")
         parser.add_argument(*names, **settings)
     return parser
 
@@ -78,9 +83,43 @@ LINES = {
 }
 
 
+DIALECTS = {
+    "megatron": megatron.DIALECT,
+    "sglang": sglang.DIALECT,
+    "openrlhf": openrlhf.DIALECT,
+    "vllm": vllm.DIALECT,
+}
+VALUES = {int: ["3", "0", "-1"], float: ["0.5", "1e-6", "-.5", "2"], str: ["a", "a b", "x=1", "1"]}
+
+
+def random_line(parser: argparse.ArgumentParser, choose: random.Random) -> str:
+    """A line of some of a parser's options, each in one of the ways in which it may be given."""
+    words: list[str] = []
+    for action in choose.sample(parser._actions, 8):
+        name = choose.choice(action.option_strings)
+        values = VALUES[action.type if isinstance(action.type, type) else str]
+        if action.nargs == 0 or (action.nargs == "?" and choose.random() < 0.5):
+            words.append(name)
+        elif action.nargs in (None, "?"):
+            value = choose.choice(values)
+            words += [f"{name}={value}"] if choose.random() < 0.5 and name.startswith("--") else [name, value]
+        else:
+            count = action.nargs if isinstance(action.nargs, int) else choose.randint(1, 3)
+            words += [name, *(choose.choice(values) for _ in range(count))]
+    return shlex.join(words)
+
+
+@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("table", DIALECTS)
+def test_any_options_are_read_as_argparse_reads_them(table: str, seed: int) -> None:
+    parser = oracle(table, DIALECTS[table].abbreviates)
+    line = random_line(parser, random.Random(f"{table}{seed}"))
+    assert read(DIALECTS[table], line) == vars(parser.parse_args(shlex.split(line))), line
+
+
 @pytest.mark.parametrize(("table", "line"), [(table, line) for table, lines in LINES.items() for line in lines])
 def test_as_argparse_reads_it(table: str, line: str) -> None:
-    dialect = {"megatron": megatron.DIALECT, "sglang": sglang.DIALECT}[table]
+    dialect = DIALECTS[table]
     expected = vars(oracle(table, dialect.abbreviates).parse_args(shlex.split(line)))
     assert read(dialect, line) == expected
 
