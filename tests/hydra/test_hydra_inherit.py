@@ -14,7 +14,7 @@ from grpo_lint.syntax.hydra.inherit import inherit
 from grpo_lint.syntax.hydra.overrides import parse
 
 FILES = {
-    "base.yaml": "policy:\n  lr: 1e-6\n  parallel: {tp: 1, pp: 1}\ngrpo: {steps: 10, n: ???}\nname: ${grpo.steps}\n",
+    "base.yaml": "policy:\n  lr: 1e-6\n  parallel: {tp: 1, pp: 1}\ngrpo:\n  steps: 10\n  n: ???\nname: ${grpo.steps}\n",
     "other.yaml": "grpo: {n: 8}\nlogger: [console]\n",
     "recipes/child.yaml": "defaults: ../base.yaml\npolicy:\n  parallel: {tp: 4}\ngrpo: {n: 4}\n",
     "recipes/both.yaml": "defaults:\n  - ../base.yaml\n  - ../other.yaml\nlogger: [wandb]\n",
