@@ -32,7 +32,7 @@ NOBODY = 65534
 MAX_LOG = 4_000_000
 PRELUDE = r"""
 command_not_found_handle() {
-  { printf '%s\0' "$@"; printf '\1\0'; } >> "$ORACLE_LOG"
+  printf '%s\0' "$@" $'\1' >> "$ORACLE_LOG"
   printf '%s' "$ORACLE_MARK"
   return 0
 }

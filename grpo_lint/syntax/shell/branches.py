@@ -56,10 +56,10 @@ class Branches(Programs):
             live = [world for world in after if world.flow is None]
             if guards and not live:
                 self.unguard(guards, skip)
-            live = self.merged(skip + live)
+            live = self.merged(skip + live, statuses=True)
             if not live:
                 break
-        return self.merged(ended + live) if ended else live
+        return self.merged(ended + live, statuses=True) if ended else live
 
     def only_reports(self, node: Simple) -> bool:
         """Whether a command after `||` changes nothing for what follows a success."""
@@ -67,7 +67,7 @@ class Branches(Programs):
 
     def unguard(self, ended: list[World], rest: list[World]) -> None:
         """Drops the condition that only says that the script did not stop with an error."""
-        failed = all(world.flow == ("exit", 0) and world.status != 0 for world in ended)
+        failed = all(world.flow == ("exit", 0) and world.status not in (0, None) for world in ended)
         choices = {
             world.when[-1].choice for world in ended if world.when and (failed or world.when[-1].choice.presumed)
         }

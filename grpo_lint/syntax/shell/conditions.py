@@ -182,7 +182,7 @@ class Conditions(Expander):
         if operand.text.replace(DYNAMIC, "") or (operand.word is not None and paths(operand.word)):
             return False
         name = subject_name(operand.source)
-        missing = operand.reason.endswith(("is not set in the script", "given by the caller"))
+        missing = operand.reason.endswith(("is not set in the script", "given by the caller", "which is not here"))
         texts = (f"{name} is not set", f"{name} is set") if missing else (f"{name} is empty", f"{name} is not empty")
         outcome = self.verdict_for(("z", operand.source), *texts, operand.span, world, operand)
         if missing and isinstance(outcome, Verdict) and re.match(VARIABLE, operand.source):

@@ -25,9 +25,11 @@ ANSWERS = frozenset(
     ("grep", "egrep", "fgrep", "zgrep", "rg", "diff", "cmp", "pgrep", "pidof", "which", "nc", "systemctl")
 )
 """Programs whose exit status is an answer: neither outcome is presumed."""
-LIMITS = ((2_000, MAX_WORLDS), (6_000, 4), (float("inf"), 1))
+LIMITS = ((400, MAX_WORLDS), (1_200, 8), (4_000, 3), (float("inf"), 1))
 """Worlds that are kept apart, by the steps taken so far."""
 
+SETS = r"\b([A-Za-z_]\w*)(?:\[[^\]\n]{0,200}\])?\+?="
+READS = r"\b(?:read|mapfile|readarray|for|getopts|printf)\b[^\n]*"
 PLACEHOLDER = (
     r"(?i)<(?:your|my|path|insert|enter|fill|change|replace|put|the)[ _-][^<>|/]*>|<[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+>|"
     r"<[^<>|/]*(?:[ _-]here|[ _-]path|[ _-]dir|[ _-]key|[ _-]token)>"
@@ -49,7 +51,6 @@ class Emission(Builtins):
     background: bool
     piped: bool
     capturing: bool
-    unread: str
     said: set[tuple[str, int]]
 
     def verdict(self, world: World) -> Verdict:
@@ -66,9 +67,9 @@ class Emission(Builtins):
         span = self.place.span(0, 0)
         return Verdict("it succeeds", "it fails", span, None, True)
 
-    def merged(self, worlds: list[World]) -> list[World]:
+    def merged(self, worlds: list[World], statuses: bool = False) -> list[World]:
         """The worlds with equal ones joined; the more has been done, the fewer are kept apart."""
-        return merge(worlds, next(limit for steps, limit in LIMITS if self.steps < steps))
+        return merge(worlds, next(limit for steps, limit in LIMITS if self.steps < steps), statuses)
 
     def problem(self, kind: str, message: str, span: Span, cause: Span | None = None) -> None:
         """Notes a fact once for each place."""
@@ -157,18 +158,23 @@ class Emission(Builtins):
             for piece in word.pieces:
                 if piece.reason.endswith(" is not set in the script"):
                     name = piece.reason.split(" ", 1)[0]
-                    if not names.from_environment(name) and not self.set_somewhere(name):
-                        self.problem("unset-variable", f"{name} is used but never set", piece.span)
+                    if not names.from_environment(name):
+                        self.missing.append((name, piece.span))
                 elif "<" in piece.text and (found := re.search(PLACEHOLDER, piece.text)):
                     self.problem("placeholder", f"{found.group()} is left to be filled in", piece.span)
 
-    def set_somewhere(self, name: str) -> bool:
-        """Whether the text of the script (or of a file it reads) sets the variable at all."""
-        pattern = re.compile(
-            rf"\b{name}(?:\[[^\]\n]*\])?\+?=|\b(?:read|mapfile|readarray|for|getopts|printf)\b[^\n]*\b{name}\b"
-        )
-        return any(pattern.search(source.text) for source in (self.main, *self.script.sourced))
+    def unset_variables(self) -> None:
+        """Notes the variables that commands use and that no file read here sets anywhere."""
+        if not self.missing:
+            return
+        texts = [source.text for source in (self.main, *self.script.sourced)]
+        found = {name for text in texts for name in re.findall(SETS, text)}
+        found.update(word for text in texts for line in re.findall(READS, text) for word in re.findall(r"\w+", line))
+        for name, span in self.missing:
+            if name not in found:
+                self.problem("unset-variable", f"{name} is used but never set", span)
 
+    missing: list[tuple[str, Span]]
     main: SourceFile
 
 

@@ -74,6 +74,8 @@ class Evaluator(Loops):
                 self.in_background(item, worlds)
                 continue
             worlds = self.execute(item, worlds)
+            if len(worlds) > 1 and type(item) is AndOr and item is not node.items[-1][0]:
+                worlds = self.merged(worlds)
             if any(world.flow is not None for world in worlds):
                 ended.extend(world for world in worlds if world.flow is not None)
                 worlds = [world for world in worlds if world.flow is None]

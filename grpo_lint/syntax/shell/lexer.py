@@ -75,6 +75,8 @@ class Lexer:
         self.pending: list[tuple[Redirection, str, bool]] = []
         """Here-documents whose bodies start at the next line: redirection, delimiter, quoted."""
         self.not_arithmetic: set[int] = set()
+        self.padded = False
+        """Lines end with a blank that the script doesn't have (where a carriage return was)."""
 
     def commands(self, closers: str) -> ListNode:
         """The commands up to one of the closing characters, or the end of the text."""
@@ -359,7 +361,7 @@ class Lexer:
             while True:
                 stop = self.text.find("\n", self.at, self.end)
                 stop = self.end if stop < 0 else stop
-                line = self.text[self.at : stop].rstrip("\r") if stop - self.at < 200 else ""
+                line = self.text[self.at : stop].rstrip(" \r" if self.padded else "\r") if stop - self.at < 200 else ""
                 if (line.lstrip("\t") if strip else line) == delimiter or self.at >= self.end:
                     break
                 self.at = min(stop + 1, self.end)

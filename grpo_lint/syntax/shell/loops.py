@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from grpo_lint.located import Piece, Word
+from grpo_lint.located import Word
 from grpo_lint.syntax.shell.arithmetic import Undecided
 from grpo_lint.syntax.shell.branches import Branches
 from grpo_lint.syntax.shell.conditions import shown
 from grpo_lint.syntax.shell.tree import For, ForC, While, WordNode
-from grpo_lint.syntax.shell.values import Text, Variable, World, unknown
+from grpo_lint.syntax.shell.values import Text, Variable, World, marked, unknown
 from grpo_lint.syntax.shell.worlds import Verdict
 
 TYPE_CHECKING = False
@@ -171,22 +171,29 @@ class Loops(Branches):
     def blurred(self, before: list[World], after: list[World], caller: bool) -> list[World]:
         """What a loop may or may not have set: unknown, or as before "unless the caller's arguments set it"."""
         base = before[0].vars
+        changed: dict[str, Variable] = {}
         for world in after:
-            for name, variable in list(world.vars.items()):
+            for name, variable in world.vars.items():
                 old = base.get(name)
-                if old is variable or (old is not None and old == variable):
-                    continue
-                if caller and old is not None and old.value is not None and variable.value is not None:
-                    note = "unless the caller's arguments set it"
-                    pieces = [Piece(p.text, p.span, p.via, p.reason, p.note or note) for p in old.value.pieces()]
-                    new = Variable(old.span, Text(tuple(pieces)))
-                else:
-                    reason = f"{name} is given by the caller" if caller else f"{name} is set in a loop"
-                    new = Variable(variable.span, Text((unknown(reason, variable.span),)))
-                new.exported = variable.exported
-                world.vars[name] = new
+                if old is not variable and (old is None or old != variable):
+                    changed[name] = variable
+        for name, variable in changed.items():
+            blurred = self.blur(name, base.get(name), variable, caller)
+            for world in after:
+                world.vars[name] = blurred
+        for world in after:
             world.env = None
             if caller:
                 world.args, world.open_at, world.shifted = before[0].args, before[0].open_at, before[0].shifted
                 world.when = before[0].when
         return self.merged(after)
+
+    def blur(self, name: str, old: Variable | None, variable: Variable, caller: bool) -> Variable:
+        if caller and old is not None and old.value is not None and variable.value is not None:
+            note = "unless the caller's arguments set it"
+            new = Variable(old.span, Text(tuple(marked(piece, note) for piece in old.value.pieces())))
+        else:
+            reason = f"{name} is given by the caller" if caller else f"{name} is set in a loop"
+            new = Variable(variable.span, Text((unknown(reason, variable.span),)))
+        new.exported = variable.exported
+        return new

@@ -49,6 +49,8 @@ class Parameters:
     environment: dict[str, str] | None
     script_name: Text
     script_folders: tuple[str, ...]
+    unread: str
+    """A file that the script reads with `source` and that isn't here."""
 
     def text(self, node: WordNode | None, world: World, tilde: bool = True) -> Text:
         """A word's text without splitting."""
@@ -94,7 +96,11 @@ class Parameters:
             return Text((unknown(f"{name} is made by the shell", span),)), ""
         if self.environment is None and name in names.ALWAYS_SET:
             return Text((unknown(f"{name} comes from the environment", span),)), ""
-        return None, "" if self.environment is not None else f"{name} is not set in the script"
+        if self.environment is not None:
+            return None, ""
+        if self.unread:
+            return None, f"{name} may be set by {self.unread}, which is not here"
+        return None, f"{name} is not set in the script"
 
     def special(self, name: str, world: World, span: Span) -> tuple[Subject, str]:
         if name in ("@", "*"):

@@ -19,7 +19,7 @@ MAX_TEXT = 1_000_000
 """Characters of one script that are read; the longest launch script we know of has 60,000."""
 MAX_FAULTS = 100
 MAX_RESUMED = 10
-"""Times that reading goes back from the end of the text to the line after an opening quote or bracket."""
+"""Times that reading goes back to the line after an opening that has no end."""
 
 DECLARE = frozenset(("declare", "local", "export", "readonly", "typeset"))
 RESERVED = re.compile(
@@ -138,9 +138,10 @@ class CommandParser(Lexer):
         else:
             self.faults.append(Fault("syntax", error.message, error.start, max(self.at, error.start)))
         at = max(self.at, began + 1)
-        if at >= self.end and self.resumed < MAX_RESUMED:  # an opening without its end: only its own line is lost
+        line_end = self.text.find("\n", error.start, self.end)
+        if 0 <= line_end < at and self.resumed < MAX_RESUMED:  # an opening without its end: only its own line is lost
             self.resumed += 1
-            at = max(error.start, began + 1)
+            at = max(error.start, began)
         stop = self.text.find("\n", at, self.end)
         self.at = self.end if stop < 0 else stop
         if len(self.faults) > MAX_FAULTS:

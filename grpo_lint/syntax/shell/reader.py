@@ -38,7 +38,7 @@ def read(
         text = text.replace("\\\r\n", " \\\n").replace("\r\n", " \n")
         at = source.text.find("\r\n")
         script.problems.append(Problem("carriage-return", "lines end with CR LF", Span(source, at, at + 1)))
-    body, faults = parse(text)
+    body, faults = parse(text, text is not source.text)
     script.problems.extend(Problem(f.kind, f.message, Span(source, f.start, f.end)) for f in faults)
     cut_off(body, source, script)
     world = World()
@@ -50,6 +50,7 @@ def read(
     else:
         world.cwd = Text((Piece(directory, span),))
     evaluator.finish(evaluator.execute(body, [world]))
+    evaluator.unset_variables()
     for records in evaluator.emitted.values():
         for command, whens in records:
             command.when = summary(whens) if len(whens) > 1 else whens[0]
@@ -80,6 +81,7 @@ def prepared(
     evaluator.background = evaluator.piped = evaluator.capturing = False
     evaluator.said_caller = evaluator.exhausted = False
     evaluator.unread = ""
+    evaluator.missing = []
     evaluator.at_exit = None
     return evaluator
 

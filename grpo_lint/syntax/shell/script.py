@@ -40,7 +40,7 @@ class Condition:
     `text` is for people: `DEVICE=npu`, `X is not set`. `choice` and `branch` tell which way of which choice it is.
     """
 
-    __slots__ = ("branch", "choice", "key", "span", "text")
+    __slots__ = ("branch", "choice", "key", "span", "text", "ways")
 
     def __init__(self, text: str, span: Span, choice: Choice, branch: int, key: object = None) -> None:
         self.text = text
@@ -48,6 +48,8 @@ class Condition:
         self.choice = choice
         self.branch = branch
         self.key = key
+        self.ways: list[tuple[Condition, ...]] = []
+        """For "this or that": the conditions of each of several ways."""
 
     def __repr__(self) -> str:
         return f"Condition({self.text!r})"

@@ -16,6 +16,8 @@ MAX_WORLDS = 16
 MAX_CONDITIONS = 24
 """Conditions of one world; later ones are not told."""
 MAX_SIMPLIFIED = 40
+MAX_TOLD = 8
+"""Ways of a "this or that" that are told apart."""
 
 
 class Verdict:
@@ -74,14 +76,18 @@ def added(when: When, condition: Condition) -> When:
     return (*when, condition) if len(when) < MAX_CONDITIONS else when
 
 
-def merge(worlds: list[World], limit: int = MAX_WORLDS) -> list[World]:
-    """The worlds with equal ones joined, and few enough of them to go on."""
+def same_status(one: World, other: World) -> bool:
+    return one.status == other.status and (one.status is not None or one.verdict is other.verdict)
+
+
+def merge(worlds: list[World], limit: int = MAX_WORLDS, statuses: bool = False) -> list[World]:
+    """The worlds with equal ones joined, and few enough of them to go on. `statuses`: their last status matters."""
     if len(worlds) < 2:
         return worlds
     kept: list[tuple[World, list[When]]] = []
     for world in worlds:
         for other, whens in kept:
-            if other.alike(world):
+            if other.alike(world) and (not statuses or same_status(other, world)):
                 whens.append(world.when)
                 if other.status != world.status:
                     other.status, other.verdict = _status(other, world)
@@ -91,8 +97,7 @@ def merge(worlds: list[World], limit: int = MAX_WORLDS) -> list[World]:
     done = []
     for world, whens in kept:
         if len(whens) > 1:
-            simplified = simplify(whens)
-            world.when = simplified[0] if len(simplified) == 1 else common(simplified)
+            world.when = summary(whens)
         done.append(world)
     while len(done) > limit:
         fewer = _halve(done)
@@ -109,7 +114,7 @@ def _status(one: World, other: World) -> tuple[int | None, object]:
 
 def simplify(whens: list[When]) -> list[When]:
     """Fewer lists of conditions that together say the same: a choice of which every branch is there drops out."""
-    done = list(dict.fromkeys(whens))
+    done = list(dict.fromkeys(way for when in whens for way in opened(when)))
     changed = True
     while changed and 1 < len(done) <= MAX_SIMPLIFIED:
         changed = False
@@ -136,6 +141,15 @@ def simplify(whens: list[When]) -> list[When]:
     return least or done
 
 
+def opened(when: When) -> list[When]:
+    """The conditions with every "this or that" taken apart."""
+    either = next((condition for condition in when if condition.ways), None)
+    if either is None:
+        return [when]
+    rest = tuple(condition for condition in when if condition is not either)
+    return [way for one in either.ways for way in opened((*rest, *one))]
+
+
 def common(whens: list[When]) -> When:
     """The conditions that all the lists have."""
     return tuple(condition for condition in whens[0] if all(condition in when for when in whens[1:]))
@@ -147,9 +161,13 @@ def summary(whens: list[When]) -> When:
     if len(simplified) == 1:
         return simplified[0]
     shared = common(simplified)
+    if len(simplified) > MAX_TOLD:
+        return shared
     rests = [[condition for condition in when if condition not in shared] for when in simplified]
     texts = [" and ".join(condition.text for condition in rest) for rest in rests]
-    return (*shared, Condition(" or ".join(f"({text})" for text in texts[:4]), rests[0][0].span, Choice(2), 0))
+    either = Condition(" or ".join(f"({text})" for text in texts[:4]), rests[0][0].span, Choice(2), 0)
+    either.ways = [tuple(rest) for rest in rests]
+    return (*shared, either)
 
 
 def _halve(worlds: list[World]) -> list[World]:

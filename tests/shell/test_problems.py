@@ -1,0 +1,206 @@
+"""What is wrong with a script's text, and that nothing else is called wrong."""
+
+from __future__ import annotations
+
+import pytest
+from shell_reading import argvs, kinds, read
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("if true; then\npython a\n", "'fi' is missing here, or 'if' is never closed"),
+        ("for i in 1; do python a\n", "'done' is missing here, or 'for' is never closed"),
+        ("python a )\n", "unexpected ')'"),
+        ("fi\n", "unexpected 'fi'"),
+        ("python 'a\n", "the single quote is never closed"),
+        ('python "a\n', "the double quote is never closed"),
+        ("python $(a\n", "the command substitution is never closed"),
+        ("python ${a\n", "the ${ is never closed"),
+        ("A=(a b\n", "the array is never closed"),
+        ("python > \n", "no file follows '>'"),
+        ("| python\n", "unexpected '|'"),
+        ("case x in a b) ;; esac\n", "unexpected 'b)' in a pattern of 'case'"),
+        ("[[ a == b\n", "the [[ is never closed"),
+        ("python a &&", "the script ends where a command should follow"),
+    ],
+)
+def test_syntax(text: str, message: str) -> None:
+    found = [problem for problem in read(text).problems if problem.kind == "syntax"]
+    assert found[0].message == message
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        "python )",
+        "fi",
+        "python 'x",
+        'python "x',
+        "python $(x",
+        "x=(a",
+        "python > ",
+        "if true; then python x",
+        "[[ a == b",
+        ";;",
+    ],
+)
+def test_reading_goes_on_after_a_fault(fault: str) -> None:
+    script = read(f"python before\n{fault}\npython after\n")
+    started = argvs(script)
+    assert started[0] == ["python", "before"]
+    assert ["python", "after"] in started
+    assert "syntax" in kinds(script)
+
+
+def test_a_blank_line_cuts_arguments_off() -> None:
+    script = read("python a.py \\\n    --lr 1 \\\n\n    --n 8\n")
+    problem = next(p for p in script.problems if p.kind == "continuation-blank-line")
+    assert problem.span.text == "--n 8"
+    assert problem.cause is not None
+    assert problem.cause.line == 3
+
+
+def test_a_blank_after_the_backslash_cuts_arguments_off() -> None:
+    script = read("python a.py \\ \n    --n 8\n")
+    problem = next(p for p in script.problems if p.kind == "continuation-trailing-blank")
+    assert problem.span.text == "--n 8"
+    assert problem.cause is not None
+    assert problem.cause.line == 1
+
+
+def test_a_comment_cuts_arguments_off() -> None:
+    for text in (
+        "python a.py \\\n    --lr 1 # why \\\n    --n 8\n",
+        "python a.py \\\n    # --lr 1 \\\n    actor.n=8\n",
+    ):
+        problem = next(p for p in read(text).problems if p.kind == "comment-swallows")
+        assert problem.span.text in ("--n 8", "actor.n=8")
+        assert problem.cause is not None
+        assert problem.cause.text.startswith("#")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "python a.py \\\n    --lr 1 \\\n\npython b.py\n",
+        "python a.py # comment\npython b.py\n",
+        "python a.py \\\n  --x 1 \\\n\n# the end\n",
+        "A=(\n  --a 1 # note\n\n  --b 2\n)\npython ${A[@]}\n",
+        "python a.py\n\n./run.sh --x\n",
+        "export A=1 \\\n\nB=2\npython $B\n",
+    ],
+)
+def test_no_argument_is_lost(text: str) -> None:
+    assert not kinds(read(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("python --n $GPUS_PER_RUN\n", ["unset-variable"]),
+        ("python a=${b}\n", ["unset-variable"]),
+        ("python $HOME $RANK $SLURM_NNODES $1 $WANDB_API_KEY $CUDA_VISIBLE_DEVICES\n", []),
+        ("if [ -z $1 ]; then n=1; fi\npython $n\n", []),
+        ("read -p x n\npython $n\n", []),
+        ("python ${n:-8}\n", []),
+        ("n=\npython $n\n", []),
+        ("echo $n\n", []),
+        ("source other.sh\npython $n\n", []),
+        ("for n in 1; do :; done; python $n\n", []),
+    ],
+)
+def test_variables_that_nothing_sets(text: str, found: list[str]) -> None:
+    assert kinds(read(text)) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("x='a b'; python k=$x\n", True),
+        ("x='a b'; A=(k=$x); python ${A[@]}\n", True),
+        ("x='--a b'; python $x\n", False),
+        ("x='a b'; python k=\"$x\"\n", False),
+        ("x=' a '; python k=$x\n", False),
+        ("x='a b'; y=k$x; python \"$y\"\n", False),
+    ],
+)
+def test_an_unquoted_value_that_breaks_its_word(text: str, found: bool) -> None:
+    assert ("unquoted-split" in kinds(read(text))) is found
+
+
+@pytest.mark.parametrize(
+    ("word", "found"),
+    [
+        ("'<your model path>'", True),
+        ("--key='<YOUR_API_KEY>'", True),
+        ('"<path-to-data>"', True),
+        ("'<model_path>'", True),
+        ("'<image>'", False),
+        ("'<|im_end|>'", False),
+        ("'</think>'", False),
+        ("'a<b'", False),
+    ],
+)
+def test_placeholders(word: str, found: bool) -> None:
+    assert ("placeholder" in kinds(read(f"python {word}\n"))) is found
+
+
+def test_carriage_returns_are_noted_once_and_do_not_end_in_words() -> None:
+    text = "python a \\\r\n  --n 8\r\nif true; then\r\n  python b\r\nfi\r\ncat > x <<EOF\r\nbody\r\nEOF\r\npython c\r\n"
+    script = read(text)
+    assert kinds(script) == ["carriage-return"]
+    assert [argv for argv in argvs(script) if argv[0] == "python"] == [
+        ["python", "a", "--n", "8"],
+        ["python", "b"],
+        ["python", "c"],
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "\n\n# only a comment",
+        "a=1",
+        "x() { :; }",
+        "python a;",
+        "python a &",
+        "case x in esac",
+        "case x in (a|b) ;; c) ;& esac",
+        "if :; then :; fi > out 2>&1",
+        "for x; do :; done",
+        "for ((;;)) { break; }",
+        "select x in a; do break; done",
+        "function f() ( : )",
+        "f () { :; }; f",
+        "coproc cat",
+        "time -p python a",
+        "! :",
+        "a[1]=x b[i+1]+=y; a[$i]=z",
+        "x=$((1+(2*3)))",
+        "x=$( (echo a); echo b )",
+        "((a=1)) || :",
+        "[[ ! ( a == b || -f x ) && $y =~ ^(a|b)+$ ]]",
+        'echo "a $(echo "b $(echo "c")")"',
+        "cat <<A <<-'B'\na\nA\n\tb\n\tB",
+        "cat <<EOF\nnever closed",
+        "echo ${a#*/} ${a//\\//_} ${!b} ${#c[@]} ${d:1:2} ${e^^}",
+        "{ echo; } | { cat; } && ( : ) || :",
+        "while read -r x; do :; done < <(ls) > out",
+        "echo a >&2 2>/dev/null <in >>out <>rw >|force {fd}>x",
+        "shopt -s extglob; case x in @(a|b)*) :;; esac; rm -f !(x)",
+        "x=(a [3]=b $(ls) *.py) y+=(z)",
+        "declare -A m=([a]=1 ['b c']=2)",
+        "echo $'a\\'b' $\"x\" `echo \\`a\\`` # `unclosed",
+        "if [ 1 ]\nthen\n:\nelif :\nthen :\nelse\n:\nfi",
+        "echo if; echo then fi done",
+        "a=b c=d",
+        "echo {a,b} {1..3} { } }",
+        "let x=1+2 y*=3",
+        "echo $[1+2] $((a?b:c))",
+        "export A=(1 2) B='x'",
+    ],
+)
+def test_what_bash_accepts_has_no_fault(text: str) -> None:
+    assert "syntax" not in kinds(read(text))
