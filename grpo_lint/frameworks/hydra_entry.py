@@ -34,12 +34,13 @@ class HydraEntry:
 def find(module: str, folder: str, repository: Repository) -> HydraEntry | None:
     """The entry of a module, looked for where a script in `folder` would import it from.
 
-    A repository may be checked out inside another (`recipe.dapo.main_dapo` lying at `dapo/main_dapo.py`), so the
-    leading packages are left out one by one until two parts remain.
+    Packages may lie in `src`. A repository may be checked out inside another (`recipe.dapo.main_dapo` lying at
+    `dapo/main_dapo.py`), so the leading packages are left out one by one until two parts remain.
     """
     parts = module.split(".")
     for first in range(max(1, len(parts) - 1)):
-        path = repository.find("/".join(parts[first:]) + ".py", folder)
+        name = "/".join(parts[first:]) + ".py"
+        path = repository.find(name, folder) or repository.find(f"src/{name}", folder)
         source = repository.load(path) if path is not None else None
         if path is not None and source is not None:
             return _read(source, os.path.dirname(path))

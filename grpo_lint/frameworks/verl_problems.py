@@ -54,7 +54,7 @@ def packaged(tree: tables.Tree, overrides: Iterable[Override], releases: str) ->
     added: set[str] = set()
     for override in overrides:
         key = override.key
-        if override.problem is not None or not key or "/" in key:
+        if override.problem is not None or not key or "/" in key or key.startswith("hydra."):
             continue
         if override.package is not None or ("." not in key and key != "model_engine" and not override.prefix):
             return
@@ -69,6 +69,17 @@ def packaged(tree: tables.Tree, overrides: Iterable[Override], releases: str) ->
             kind, verb = ("no-deletion", "delete") if override.prefix == "~" else ("no-option", "set")
             message = f"hydra refuses to {verb} `{override.text}` in {releases}: {NO_OPTION}{absent}"
             yield ComposeProblem(kind, message, override.key_span, override)
+
+
+def reads_as_fork(problems: Iterable[ComposeProblem], known: Iterable[str]) -> bool:
+    """Whether a launch sets an option that no release has and that is no slip of the pen: a fork's own, then."""
+    names: list[str] | None = None
+    for problem in problems:
+        if problem.kind == "no-option" and problem.override is not None:
+            names = list(known) if names is None else names
+            if not _meant(problem.override.key, names):
+                return True
+    return False
 
 
 def _first_absent(key: str, tree: tables.Tree, added: set[str]) -> str:

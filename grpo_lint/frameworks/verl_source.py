@@ -6,7 +6,7 @@ import os
 
 from grpo_lint.frameworks import tables, verl_compose
 from grpo_lint.frameworks.verl import NAME, unify
-from grpo_lint.frameworks.verl_problems import packaged, told
+from grpo_lint.frameworks.verl_problems import packaged, reads_as_fork, told
 from grpo_lint.located import Unknown
 from grpo_lint.runconfig import default
 from grpo_lint.syntax.hydra.config import ComposeProblem, Folder
@@ -230,7 +230,16 @@ def use_packaged_tree(run: RunConfig, overrides: Sequence[Override]) -> list[Pro
         return []
     every = tables.verl_tree(version.text if version is not None else None, run.engine)
     releases = f"verl {tree.release}" if tree.release is not None else "every release of verl that was read"
-    return list(told(packaged(every, overrides, releases), tree.names(), run.engine))
+    refused = list(packaged(every, overrides, releases))
+    if version is None and reads_as_fork(refused, every.names()):
+        run.complete = False
+        run.options.use_defaults(NAME, _of_a_fork, lambda: ())
+        return []
+    return list(told(refused, tree.names(), run.engine))
+
+
+def _of_a_fork(key: str) -> Setting:
+    return unknown("the launch sets options that no release of verl has, so it starts from another tree")
 
 
 def _range(releases: tuple[str, ...]) -> str:

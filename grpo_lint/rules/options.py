@@ -227,7 +227,7 @@ def broken_interpolation(problem: Problem) -> Iterator[Finding]:
     python3 -m verl.trainer.main_ppo \\
         algorithm.adv_estimator=grpo \\
         actor_rollout_ref.rollout.n=8 \\
-        trainer.experiment_name='${trainer.project_name'
+        'trainer.experiment_name="${trainer.project_name"'
     ```
 
     ## Use instead
