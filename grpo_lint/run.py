@@ -164,6 +164,7 @@ class Assembler:
         found = (self._command(command, path, reading, None) for command in script.commands)
         recognised = [launch for launch in found if launch is not None]
         reading.problems += script_problems.telling(script.problems, recognised)
+        reading.problems = script_problems.first_causes(reading.problems)
 
     def _inside(self, path: str) -> str:
         """A path as the shell reader counts it: from the repository's root."""

@@ -31,6 +31,16 @@ def telling(problems: Iterable[Problem], launches: list[Launch]) -> Iterator[Pro
         yield from _unset(launch)
 
 
+def first_causes(problems: list[Problem]) -> list[Problem]:
+    """The problems without those that follow from another: what Hydra can't read because bash split or cut it."""
+    split = any(problem.kind == "unquoted-split" for problem in problems)
+    return [
+        problem
+        for problem in problems
+        if problem.kind != "hydra-syntax" or not (split or problem.span.text.strip() == "")
+    ]
+
+
 def _as(problem: Problem, kind: str) -> Problem:
     return Problem(problem.message, problem.span, problem.help, kind, problem.related, problem.fatal)
 
