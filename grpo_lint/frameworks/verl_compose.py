@@ -12,9 +12,7 @@ from grpo_lint.frameworks import hydra_entry, tables
 from grpo_lint.frameworks.documents import paths_of
 from grpo_lint.frameworks.verl import NAME
 from grpo_lint.located import Unknown
-from grpo_lint.syntax.hydra.compose import compose
 from grpo_lint.syntax.hydra.config import Folder
-from grpo_lint.syntax.hydra.resolve import Resolver
 from grpo_lint.unified import UNSET, Origin, Setting, unknown
 
 TYPE_CHECKING = False
@@ -28,6 +26,7 @@ if TYPE_CHECKING:
     from grpo_lint.syntax.hydra.compose import Composition
     from grpo_lint.syntax.hydra.config import ComposeProblem, Config, Packaged
     from grpo_lint.syntax.hydra.overrides import Override
+    from grpo_lint.syntax.hydra.resolve import Resolver
     from grpo_lint.unified import Layer
 
 OWN_TREE = "verl/trainer/config"
@@ -184,6 +183,8 @@ def compose_run(
     A config of verl's own that isn't at hand may be linked or copied into place when verl is installed.
     """
     folder, release = os.path.dirname(script), release_of(run, overrides)
+    from grpo_lint.syntax.hydra.compose import compose  # here, since most runs compose nothing
+
     result = compose(
         start.name, overrides, start.folders, lambda entry: places.open(folder, entry, release), run.anchor, multirun
     )
@@ -247,6 +248,8 @@ def put_composition(run: RunConfig, result: Composition, assumed: tables.Tree | 
     if root is None:
         return
     configs = {config.file.path: config.file for config in result.configs}
+    from grpo_lint.syntax.hydra.resolve import Resolver
+
     resolver = Resolver(root)
 
     def lookup(key: str) -> Setting:
