@@ -23,11 +23,11 @@ import store
 
 from grpo_lint.frameworks.tables import order
 
-READERS = {
-    "accelerate": "accelerate", "deepspeed": "deepspeed", "megatron": "megatron", "openrlhf": "openrlhf",
-    "sglang": "sglang", "slime": "slime", "trl": "trl", "verl": "verl", "vllm": "vllm",
-}  # fmt: skip
-"""Framework -> module in extractors."""
+FRAMEWORKS = (
+    "accelerate", "areal", "deepspeed", "megatron", "ms_swift", "nemo_rl", "openrlhf", "rllm", "roll", "sglang",
+    "slime", "transformers", "trl", "verl", "vllm",
+)  # fmt: skip
+"""Each has a reader of its name in extractors/."""
 MOST_LOST = 0.1
 
 
@@ -35,7 +35,7 @@ def main() -> int:
     lines = (__doc__ or "").splitlines()
     parser = argparse.ArgumentParser(description=lines[0], epilog="\n".join(lines[2:]))
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument("framework", choices=sorted(READERS))
+    parser.add_argument("framework", choices=FRAMEWORKS)
     parser.add_argument("releases", nargs="+", metavar="RELEASE=DIR")
     parser.add_argument("--dry-run", action="store_true", help="only print what would change")
     parser.add_argument("--shrink", action="store_true", help="write a table even if it loses a tenth of its options")
@@ -51,7 +51,7 @@ def main() -> int:
 
 def update(framework: str, release: str, folder: Path, write: bool, shrink: bool = False) -> bool:
     """Reads a release and writes it into the packaged table; False if the table would shrink too much."""
-    reader = importlib.import_module(f"extractors.{READERS[framework]}")
+    reader = importlib.import_module(f"extractors.{framework}")
     options = reader.options(folder)
     old = store.read(framework)
     new = store.add(old, release, options)

@@ -82,7 +82,7 @@ class Dialect:
     `folds` is the character that `-` and `_` in names become where the parser takes either, "" where it doesn't.
     `bools` says how bools without an action are given: as switches, or with an optional word (Hugging Face).
     `abbreviates`: a unique beginning of a name is enough. `dotted`: what follows a dot is a key of a JSON option.
-    `suffixes`: integers may end in k, M and so on. `inherits`: the table's inherited options count, too.
+    `suffixes`: integers may end in k, M and so on. `inherits`: the options of transformers' TrainingArguments count, too.
     """
 
     __slots__ = ("_index", "abbreviates", "bools", "dotted", "folds", "framework", "inherits", "suffixes", "tables")
@@ -136,8 +136,8 @@ class Dialect:
             table = tables.table(table_name)
             for name, entry in table.options.items():
                 self._add(prefix + name.removeprefix("--") if prefix else name, entry, prefix)
-            for entry in table.more.get("inherited_options", ()) if self.inherits else ():
-                self._index.setdefault(entry["name"], self._taken(entry["name"], entry.get("type") or "", entry))
+        for name, entry in tables.table("transformers").options.items() if self.inherits else ():
+            self._index.setdefault(name, self._taken(name, entry.get("type") or "", entry.get("more", {})))
 
     def _add(self, name: str, entry: dict[str, Any], prefix: str) -> None:
         more = entry.get("more", {})

@@ -23,10 +23,25 @@ _NEW_PARAMETER = re.compile(r"['\"]new_param['\"]:\s*['\"]([\w.]+)['\"]")
 
 def package(root: Path, name: str) -> Path:
     """A package's directory in an unpacked wheel, an sdist or a repository. Raises SystemExit if there is none."""
-    for place in (root / name, *sorted(root.glob(f"*/{name}")), root / "python" / name, root / "src" / name):
+    wheels = root.glob(f"*.data/purelib/{name}")
+    for place in (root / name, *sorted(wheels), *sorted(root.glob(f"*/{name}")), root / "python" / name):
         if place.is_dir():
             return place
     raise SystemExit(f"no package {name} under {root}")
+
+
+def nested(classes: Classes, owner: str, prefix: str = "", above: tuple[str, ...] = ()) -> Iterator[Option]:
+    """The dotted options of a tree of dataclasses: a field whose annotation names a class holds that one's."""
+    for leaf, field in classes.fields(owner).items():
+        if leaf.startswith("_"):
+            continue
+        name = f"{prefix}.{leaf}" if prefix else leaf
+        option = {**classes.option(field, name), "config_class": owner}
+        option.pop("required", None)
+        yield option
+        inner = next((word for word in re.findall(r"\w+", option["type"]) if word in classes.nodes), "")
+        if inner and inner != owner and inner not in above and len(above) < 5:
+            yield from nested(classes, inner, name, (*above, owner))
 
 
 def unique(options: Iterable[Option]) -> list[Option]:

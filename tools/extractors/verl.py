@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ from extractors.declared import Classes, Option, package
 from grpo_lint.located import Piece, Word
 from grpo_lint.source import SourceFile
 from grpo_lint.syntax.hydra.compose import compose
-from grpo_lint.syntax.hydra.config import Folder, read_config
+from grpo_lint.syntax.hydra.config import Folder, Packaged, read_config
 from grpo_lint.syntax.hydra.overrides import parse
 
 ENGINES = ("dp", "megatron", "veomni", "torchtitan", "automodel")
@@ -60,19 +60,29 @@ def trees(root: Path) -> dict[str, dict[str, Any]]:
     return found
 
 
-def _composed(top: Path, folder: Path, name: str, *overrides: str) -> dict[str, Any]:
+def _composed(top: Path, place: Path, name: str, *overrides: str) -> dict[str, Any]:
     def open_place(url: str) -> Folder:
-        return _folder(top.parent / url.partition("://")[2].replace(".", "/"))
+        return folder(top.parent / url.partition("://")[2].replace(".", "/"))
 
+    return compose_words(name, overrides, [folder(place)], open_place)
+
+
+def compose_words(
+    name: str,
+    overrides: Iterable[str],
+    places: list[Folder | Packaged],
+    open_place: Callable[[str], Folder | Packaged | None],
+) -> dict[str, Any]:
+    """{dotted name: value} of a composed tree. Raises SystemExit where it doesn't compose."""
     span = SourceFile(name, name).span(0, len(name))
     words = [Word((Piece(text, SourceFile(text, text).span(0, len(text))),), span) for text in overrides]
-    found = compose(name, [parse(word) for word in words], [_folder(folder)], open_place, span)
+    found = compose(name, [parse(word) for word in words], places, open_place, span)
     if found.root is None or found.problems:
-        raise SystemExit(f"{folder / name}: {found.unknown or found.problems}")
+        raise SystemExit(f"{name}: {found.unknown or found.problems}")
     return {path: leaf.plain() for path, leaf in found.root.leaves()}
 
 
-def _folder(path: Path) -> Folder:
+def folder(path: Path) -> Folder:
     def load(name: str) -> SourceFile | None:
         return SourceFile(name, Path(name).read_text(encoding="utf-8")) if os.path.isfile(name) else None
 
