@@ -45,10 +45,23 @@ class Launch:
 
     `program` is the module (`verl.trainer.main_ppo`) or the path that is run, `is_module` which of the two; `word` the
     word that names it. `argv` is the whole command as written, wrappers included; `args` what the program gets; `gpus`
-    what the container around it asks for.
+    what the container around it asks for. `open_ended` says that the script's caller may add arguments, `cut_short`
+    that the script's author meant more to follow.
     """
 
-    __slots__ = ("args", "argv", "env", "gpus", "is_module", "open_ended", "program", "when", "word", "wrappers")
+    __slots__ = (
+        "args",
+        "argv",
+        "cut_short",
+        "env",
+        "gpus",
+        "is_module",
+        "open_ended",
+        "program",
+        "when",
+        "word",
+        "wrappers",
+    )
 
     def __init__(
         self,
@@ -69,6 +82,7 @@ class Launch:
         self.env = env
         self.when: tuple[str, ...] = ()
         self.open_ended = False
+        self.cut_short = False
         self.gpus: Value | None = None
 
     def __repr__(self) -> str:

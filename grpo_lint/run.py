@@ -161,8 +161,12 @@ class Assembler:
         from grpo_lint.syntax import shell
 
         script = shell.run(source, self._loader(path), self._inside(path))
-        found = (self._command(command, path, reading, None) for command in script.commands)
-        recognised = [launch for launch in found if launch is not None]
+        recognised: list[Launch] = []
+        for command in script.commands:
+            cut_short = script_problems.cuts_short(command.span, script.problems)
+            launch = self._command(command, path, reading, None, cut_short)
+            if launch is not None:
+                recognised.append(launch)
         reading.problems += script_problems.telling(script.problems, recognised)
         reading.problems = script_problems.first_causes(reading.problems)
 
@@ -170,7 +174,9 @@ class Assembler:
         """A path as the shell reader counts it: from the repository's root."""
         return os.path.relpath(os.path.realpath(path), self.repository.root).replace(os.sep, "/")
 
-    def _command(self, command: Command, path: str, reading: Reading, gpus: Value | None) -> Launch | None:
+    def _command(
+        self, command: Command, path: str, reading: Reading, gpus: Value | None, cut_short: bool = False
+    ) -> Launch | None:
         """The launch of a command, if a framework recognises it; then its run is in the reading."""
         from grpo_lint.launch import find
 
@@ -178,7 +184,7 @@ class Assembler:
         if launch is None:
             return None
         launch.when = tuple(condition.text for condition in command.when)
-        launch.open_ended = command.open_ended
+        launch.open_ended, launch.cut_short = command.open_ended, cut_short
         launch.gpus = gpus
         return launch if self._launch(launch, path, reading) else None
 
@@ -204,6 +210,7 @@ class Assembler:
             reading.problems += reader.load().read(launch, path, run, self.repository)
         if reader is None or reader.companions:
             self._companions(launch, folder, run)
+        run.complete = run.complete and not launch.cut_short
         if run.framework:
             self._finish(run, reading)
         return bool(run.framework)

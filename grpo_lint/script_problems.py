@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from grpo_lint.located import Problem
 from grpo_lint.syntax.shell.names import from_environment
 
@@ -16,6 +18,9 @@ if TYPE_CHECKING:
 FAULTS = ("syntax", "continuation-blank-line", "continuation-trailing-blank", "comment-swallows", "carriage-return")
 """Kinds that are wrong whatever the command is."""
 
+CUTS = ("continuation-blank-line", "continuation-trailing-blank", "comment-swallows")
+_NOTHING = re.compile(r"(?:\s|\\|#.*)*")
+
 UNSET = "is not set in the script"
 """What the shell reader gives as the reason for a variable that the script never sets."""
 
@@ -29,6 +34,15 @@ def telling(problems: Iterable[Problem], launches: list[Launch]) -> Iterator[Pro
             yield _as(problem, "placeholder-in-launch") if problem.kind == "placeholder" else problem
     for launch in launches:
         yield from _unset(launch)
+
+
+def cuts_short(command: Span, problems: Iterable[Problem]) -> bool:
+    """Whether arguments that were meant for a command are lost right after it."""
+    for problem in problems:
+        if problem.kind in CUTS and problem.span.file is command.file and problem.span.start >= command.end:
+            if _NOTHING.fullmatch(command.file.text, command.end, problem.span.start):
+                return True
+    return False
 
 
 def first_causes(problems: list[Problem]) -> list[Problem]:

@@ -77,7 +77,15 @@ def _compares(run: RunConfig, size: Setting, estimator: Setting) -> bool:
         return _slime_compares(run)
     if run.framework == "openrlhf":
         return run.option("openrlhf", "--eval.eval_only").value is not True
+    if run.framework == "ms_swift":
+        return _has_no_teacher(run)
     return True
+
+
+def _has_no_teacher(run: RunConfig) -> bool:
+    """ms-swift refuses one generation except where a teacher's distillation needs no group (4.6.0, rlhf_args.py)."""
+    names = (f"{prefix}{name}" for prefix in ("--", "") for name in ("teacher_model", "teacher_model_server"))
+    return all(setting.decided and setting.value is None for setting in (run.option("ms_swift", n) for n in names))
 
 
 def _slime_compares(run: RunConfig) -> bool:
