@@ -14,7 +14,7 @@ RULES = (*estimator.RULES, *fsdp.RULES, *lora.RULES, *lora_sync.RULES, *moe.RULE
 def examples(rule: Rule, section: str) -> tuple[list[str], dict[str, str]]:
     """The commands of a section of a rule's page, and the releases that the section's text targets."""
     text = rule.page.split(f"## {section}\n", 1)[1].split("\n## ", 1)[0]
-    commands = [block.replace("\\\n", " ") for block in re.findall(r"```sh\n(.*?)```", text, re.S)]
+    commands = [block.replace("\\\n", " ") for block in re.findall(r"```sh\n(.*?)```", text, re.S) if "verl" in block]
     return commands, dict(re.findall(r"--target (\w+)=([\d.]+)", text))
 
 

@@ -82,8 +82,9 @@ def group_by_trajectory(run: RunConfig) -> Iterator[Finding]:
     ```
 
     ## When it does not apply
-    rLLM 0.2 (verl 0.6.1 and older), whose ids of trajectories are shared by the rollouts of a task; rLLM's unified
-    trainer (`rllm/backend`, `rllm.algorithm.*`). A fork that has one of the proposed fixes is not recognised.
+    Distillation (`rllm.distill.enable=True`), where a teacher gives the signal; rLLM 0.2 (verl 0.6.1 and older), whose
+    ids of trajectories are shared by the rollouts of a task; rLLM's unified trainer (`rllm/backend`,
+    `rllm.algorithm.*`). A fork that has one of the proposed fixes is not recognised.
 
     ## Sources
     - rllm-org/rllm#605 (open in September 2026); #776 (closed) and #924 (open) are proposals to fix it. #667, which the
@@ -96,6 +97,9 @@ def group_by_trajectory(run: RunConfig) -> Iterator[Finding]:
     """
     workflow, estimator = _option(run, USE_WORKFLOW), run.algorithm
     if workflow.value is not True or estimator.value not in GROUP_RELATIVE[verl.NAME] or _is_unified(run):
+        return
+    distilled = _option(run, "rllm.distill.enable")
+    if not distilled.decided or distilled.value is True:
         return
     stepwise, mode = _option(run, f"{STEPWISE}.enable"), _option(run, f"{STEPWISE}.mode")
     if not stepwise.decided or not mode.decided or (stepwise.value is True and mode.value == "per_step"):

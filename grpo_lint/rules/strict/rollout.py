@@ -18,11 +18,11 @@ from grpo_lint.rules.verdict import (
     said,
     untold,
 )
+from grpo_lint.unified import UNSET, Setting
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from grpo_lint.runconfig import RunConfig
-    from grpo_lint.unified import Setting
 
 FSDP1 = ("fsdp1", "fsdp")
 WIDE = ("fp32", "fp64", "float32", "float64")
@@ -295,56 +295,57 @@ def indexer_replay(run: RunConfig) -> Verdict:
 def fp32_gate(run: RunConfig) -> Verdict:
     """Stated: a float32 gating softmax in a mixture of experts, since fp16 gives NaN.
 
-    Fails when the model is a mixture and the router is known not to compute in float32. Not applicable to dense models.
+    Fails when the model is a mixture and the router is known not to compute in float32: by its own setting, or on
+    Megatron as the model does. Not applicable to dense models.
     """
-    gate, moe = run.gating_dtype, run.moe
+    gate, field = _gate(run)
     if gate.known and gate.value in WIDE:
-        return passes(gate, "gating_dtype")
-    missing = _mixture_or_why_not(run)
+        return passes(gate, field)
+    missing = _mixture_or_why_not(run, gate)
     if missing is not None:
         return missing
-    if gate.unset:
-        return lacking("gating_dtype", moe, "the model is a mixture of experts")
-    others = ((moe, "a mixture of experts"),)
-    return fails(gate, "gating_dtype", "asks for a float32 router", "compute the router in fp32", "", others)
+    others = ((run.moe, "a mixture of experts"),)
+    return fails(gate, field, "asks for a float32 router", "compute the router in fp32", "", others)
 
 
 @form("NOT14", "gating_dtype", "moe", "model_dtype")
 def fp16_gate(run: RunConfig) -> Verdict:
     """Stated: no fp16 gating softmax in a mixture of experts.
 
-    Fails when the model is a mixture and the router computes in fp16, by its own setting or as the model does; reported
-    as DO17.
+    Fails when the model is a mixture and the router computes in fp16, by its own setting or on Megatron as the model
+    does; reported as DO17.
     """
-    gate, moe, model = run.gating_dtype, run.moe, run.model_dtype
+    gate, field = _gate(run)
     if gate.known and gate.value is not None and gate.value not in NARROW:
-        return passes(gate, "gating_dtype")
-    missing = _mixture_or_why_not(run)
+        return passes(gate, field)
+    missing = _mixture_or_why_not(run, gate)
     if missing is not None:
         return missing
-    narrow = gate if gate.known and gate.value is not None else model
-    undecided = hidden(("model_dtype", narrow))
-    if undecided is not None or narrow.unset:
-        return undecided or lacking("gating_dtype", moe, "the model is a mixture of experts")
-    if narrow.value not in NARROW:
-        return passes(narrow, "model_dtype")
-    others = ((moe, "a mixture of experts"),)
-    demand, help_ = "forbids a router in fp16", "compute the router in fp32"
-    return fails(narrow, "gating_dtype", demand, help_, "DO17", others)
+    others = ((run.moe, "a mixture of experts"),)
+    return fails(gate, field, "forbids a router in fp16", "compute the router in fp32", "DO17", others)
 
 
-def _mixture_or_why_not(run: RunConfig) -> Verdict | None:
-    """Why a form about the router says nothing; None for a known mixture whose router's type is decided."""
-    gate, moe = run.gating_dtype, run.moe
+def _gate(run: RunConfig) -> tuple[Setting, str]:
+    """The type that the router computes in, and its field: on Megatron the model's, unless the router has its own."""
+    gate = run.gating_dtype
+    follows = run.fsdp_mode.value == "megatron" or run.framework in ("megatron", "slime")
+    if follows and (gate.unset or (gate.known and gate.value is None)):
+        return run.model_dtype, "model_dtype"
+    return (UNSET if gate.known and gate.value is None else gate), "gating_dtype"
+
+
+def _mixture_or_why_not(run: RunConfig, gate: Setting) -> Verdict | None:
+    """Why a form about the router says nothing; None for a known mixture whose router's type is known."""
+    moe = run.moe
     if moe.known and moe.value is False:
         return inapplicable("a dense model", moe)
     undecided = hidden(("moe", moe), ("gating_dtype", gate))
     if undecided is not None:
         return undecided
     if moe.unset:
-        told = gate.known and gate.value is not None
+        told = gate.known and gate is run.gating_dtype
         return lacking("moe", gate, said(gate, "gating_dtype")) if told else untold("moe")
-    return None
+    return lacking("gating_dtype", moe, "the model is a mixture of experts") if gate.unset else None
 
 
 FORMS: tuple[Form, ...] = (
