@@ -16,7 +16,7 @@ from grpo_lint.unified import UNSET, Origin, Setting, unknown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from typing import Any, Literal
 
     from grpo_lint.runconfig import RunConfig
@@ -82,10 +82,21 @@ class Dialect:
     `folds` is the character that `-` and `_` in names become where the parser takes either, "" where it doesn't.
     `bools` says how bools without an action are given: as switches, or with an optional word (Hugging Face).
     `abbreviates`: a unique beginning of a name is enough. `dotted`: what follows a dot is a key of a JSON option.
-    `suffixes`: integers may end in k, M and so on. `inherits`: the options of transformers' TrainingArguments count, too.
+    `suffixes`: integers may end in k, M and so on. `inherits`: those of transformers' TrainingArguments count, too.
     """
 
-    __slots__ = ("_index", "abbreviates", "bools", "dotted", "folds", "framework", "inherits", "suffixes", "tables")
+    __slots__ = (
+        "_known",
+        "_other_names",
+        "abbreviates",
+        "bools",
+        "dotted",
+        "folds",
+        "framework",
+        "inherits",
+        "suffixes",
+        "tables",
+    )
 
     def __init__(
         self,
@@ -107,22 +118,74 @@ class Dialect:
         self.suffixes = suffixes
         self.dotted = dotted
         self.inherits = inherits
-        self._index: dict[str, Kind] = {}
+        self._known: dict[str, Kind | None] = {}
+        self._other_names: dict[str, dict[str, str]] = {}
 
     def kind(self, flag: str) -> Kind | None:
         """How an option is taken, by its flag as written without a value; None for one that no table has."""
-        if not self._index:
-            self._build()
         name = self._folded(flag)
-        found = self._index.get(name)
-        if found is None and self.dotted and "." in name:
+        if name not in self._known:
+            self._known[name] = self._found(name)
+        return self._known[name]
+
+    def _found(self, name: str) -> Kind | None:
+        found = self._spelled(name)
+        if found is not None:
+            return found
+        if self.dotted and "." in name:
             head, _, keys = name.partition(".")
             whole = self.kind(head)
             return Kind(f"{whole.name}.{keys}", "", 1, 1) if whole is not None and keys else None
-        if found is None and self.abbreviates and name.startswith("--") and len(name) > 2:
-            matches = {kind.name: kind for known, kind in self._index.items() if known.startswith(name)}
-            found = next(iter(matches.values())) if len(matches) == 1 else None
-        return found
+        if not self.abbreviates or not name.startswith("--") or len(name) < 3:
+            return None
+        whole_names = [known for known in self._names() if known.startswith(name)]
+        matches = {kind.name: kind for known in whole_names if (kind := self._spelled(known)) is not None}
+        return next(iter(matches.values())) if len(matches) == 1 else None
+
+    def _spelled(self, name: str) -> Kind | None:
+        """An option by its whole name, an alias, or the name of its opposite (`--no-x`)."""
+        found = self._entry(name)
+        if found is not None:
+            return self._taken(*found)
+        if not name.startswith(("--no-", "--no_")) or name[4] != ("_" if self.folds == "_" else "-"):
+            return None
+        found = self._entry("--" + name[5:])
+        kind = self._taken(*found) if found is not None else None
+        if found is None or kind is None or kind.least or "bool" not in kind.type.lower():
+            return None
+        clears = found[1].get("more", {}).get("action") == "store_false"
+        return None if clears else Kind(kind.name, kind.type, 0, 0, False)
+
+    def _entry(self, name: str) -> tuple[str, dict[str, Any]] | None:
+        """(the option's name with its prefix, its entry) by name or alias; the first table that has it."""
+        for table_name, prefix in (*self.tables, *((("transformers", ""),) if self.inherits else ())):
+            table = tables.table(table_name)
+            options = table.options
+            own = "--" + name[len(prefix) :] if prefix and name.startswith(prefix) else name
+            if prefix and own is name:
+                continue
+            if own not in options or options[own]["spells"][-1][1] < len(table.releases) - 1:  # renamed since
+                own = self._aliases(table_name).get(own, own)
+            entry = options.get(own)
+            if entry is not None and not (entry.get("more", {}).get("no_cli") and own != "--disable-cuda-graph"):
+                return (prefix + own.removeprefix("--") if prefix else own), entry
+        return None
+
+    def _aliases(self, table_name: str) -> dict[str, str]:
+        """The names of a table's options by their aliases."""
+        if table_name not in self._other_names:
+            options = tables.table(table_name).options
+            spelled = {alias: name for name, entry in options.items() for alias in entry.get("aliases", ())}
+            self._other_names[table_name] = spelled
+        return self._other_names[table_name]
+
+    def _names(self) -> Iterator[str]:
+        """Every name and alias that a line may hold, opposites included."""
+        for table_name, prefix in (*self.tables, *((("transformers", ""),) if self.inherits else ())):
+            for name in (*tables.table(table_name).options, *self._aliases(table_name)):
+                if name.startswith("--"):
+                    yield prefix + name[2:] if prefix else name
+                    yield f"--no{'_' if self.folds == '_' else '-'}{name[2:]}"
 
     def _folded(self, flag: str) -> str:
         """A name as the table spells it; what follows the first dot is a key, not a name."""
@@ -131,32 +194,9 @@ class Dialect:
         name, dot, rest = flag[2:].partition(".")
         return "--" + name.replace("_" if self.folds == "-" else "-", self.folds) + dot + rest
 
-    def _build(self) -> None:
-        for table_name, prefix in reversed(self.tables):  # the first table's options win
-            table = tables.table(table_name)
-            for name, entry in table.options.items():
-                self._add(prefix + name.removeprefix("--") if prefix else name, entry, prefix)
-        for name, entry in tables.table("transformers").options.items() if self.inherits else ():
-            self._index.setdefault(name, self._taken(name, entry.get("type") or "", entry.get("more", {})))
-
-    def _add(self, name: str, entry: dict[str, Any], prefix: str) -> None:
-        more = entry.get("more", {})
-        if more.get("no_cli") and name not in ("--disable-cuda-graph", "--sglang-disable-cuda-graph"):
-            return
-        choices = entry.get("choices") or ()
-        numbered = choices and all(type(choice) is int for choice in choices)
-        kind = self._taken(name, "int" if numbered else entry.get("type") or "", more)
-        spelled = [name, *entry.get("aliases", ())]
-        for alias in spelled:
-            self._index[prefix + alias.removeprefix("--") if prefix and alias is not name else alias] = kind
-        if kind.least == 0 and kind.type.lower().find("bool") >= 0 and more.get("action") != "store_false":
-            negative = Kind(name, kind.type, 0, 0, False)
-            for alias in spelled:
-                if alias.startswith("--"):
-                    opposite = "--no" + ("_" if self.folds == "_" else "-") + alias[2:]
-                    self._index.setdefault(opposite, negative)
-
-    def _taken(self, name: str, type_: str, more: dict[str, Any]) -> Kind:
+    def _taken(self, name: str, entry: dict[str, Any]) -> Kind:
+        more, choices = entry.get("more", {}), entry.get("choices") or ("",)
+        type_ = "int" if all(type(choice) is int for choice in choices) else entry.get("type") or ""
         action, nargs = str(more.get("action") or ""), more.get("nargs")
         if action in ("store_true", "store_false") or action.endswith(("BooleanOptionalAction", "TrueAction")):
             return Kind(name, "bool", 0, 0)

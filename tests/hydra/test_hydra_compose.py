@@ -205,6 +205,20 @@ def test_packaged_configs_compose_like_files() -> None:
     assert value.span.file.path == "framework 1.0: config/part/one.yaml"
 
 
+def test_a_packaged_tree_that_is_kept_is_not_changed_by_a_run() -> None:
+    place = Packaged("framework 1.0: config", {"main": {"body": {"a": {"b": 1}, "c": [1]}}})
+    trees = []
+    for text in ("x", "yy", "x"):
+        blame = SourceFile(text, text).span(0, len(text))
+        overrides = [] if text == "x" else [parse(word("a.b=2")), parse(word("+a.d=3")), parse(word("~c"))]
+        found = compose("main", overrides, [place], lambda url: None, blame)
+        assert found.root is not None
+        assert found.root.span == blame
+        trees.append(found.root.plain())
+    assert trees[0] == trees[2] == {"a": {"b": 1}, "c": [1]}
+    assert trees[1] == {"a": {"b": 2, "d": 3}}
+
+
 @pytest.mark.parametrize("text", ["${a}", "${b.c}", "x${a}"])
 def test_cycles_and_growth_are_bounded(text: str) -> None:
     span = SourceFile("a.yaml", text).span(0, len(text))

@@ -21,6 +21,7 @@ from grpo_lint.syntax.hydra.merge import Merger
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from typing import Any
 
     from grpo_lint.source import Span
     from grpo_lint.syntax.hydra.config import Config
@@ -69,11 +70,8 @@ def compose(
     try:
         if name is not None:
             _extend(repository, name, usable, open_place)
-        expansion = Expansion(repository, multirun)
-        options = _choose(expansion, repository, usable, result)
-        result.loads = expansion.run(name, blame) if name is not None else []
-        result.choices = expansion.choices
-        merger = _merge(repository, result.loads, blame)
+        choices, options = _split(repository, usable, result)
+        merger = _base(name, choices, repository, blame, multirun, result)
     except Refused as refused:
         result.problems.append(refused.problem)
         return result
@@ -81,16 +79,42 @@ def compose(
         result.unknown = str(uncertain)
         return result
     finally:
-        result.configs = repository.used
+        result.configs = result.configs or repository.used
     for override in options:
         try:
             merger.apply(override)
         except Refused as refused:
-            result.problems.append(refused.problem)
+            if not (repository.gaps and "." not in override.key):  # it may be a group in a place that isn't at hand
+                result.problems.append(refused.problem)
     merger.root.data.pop("hydra", None)
     result.root = merger.root
     result.shadowed = merger.shadowed
     return result
+
+
+_BASES: dict[tuple[Any, ...], tuple[Merger, list[Load], dict[str, str | None], list[Config]]] = {}
+"""Trees of packaged configs alone, before overrides, by what decides them: they are the same for most runs."""
+_MOST_BASES = 64
+
+
+def _base(
+    name: str | None, choices: list[Override], repository: Repository, blame: Span, multirun: bool, result: Composition
+) -> Merger:
+    """The merged configs, to apply overrides to; notes the rest of the result. Raises Refused, Uncertain."""
+    key = (name, multirun, *repository.places, *(override.text for override in choices))
+    packaged = all(isinstance(place, Packaged) for place in repository.places)
+    if packaged and key in _BASES:
+        merger, result.loads, result.choices, result.configs = _BASES[key]
+        return merger.fork(blame)
+    expansion = Expansion(repository, multirun)
+    for override in choices:
+        expansion.choose(override)
+    result.loads = expansion.run(name, blame) if name is not None else []
+    result.choices, result.configs = expansion.choices, repository.used
+    merger = _merge(repository, result.loads, blame)
+    if packaged and not repository.gaps and len(_BASES) < _MOST_BASES:
+        _BASES[key] = merger.fork(blame), result.loads, result.choices, result.configs
+    return merger
 
 
 def _usable(overrides: Iterable[Override], result: Composition, multirun: bool) -> list[Override]:
@@ -145,19 +169,20 @@ def _extend(repository: Repository, name: str, overrides: list[Override], open_p
     repository.forget_missing()
 
 
-def _choose(
-    expansion: Expansion, repository: Repository, overrides: list[Override], result: Composition
-) -> list[Override]:
-    """Hands the choices of groups to the expansion; the rest, which set options, is returned."""
-    options = []
+def _split(
+    repository: Repository, overrides: list[Override], result: Composition
+) -> tuple[list[Override], list[Override]]:
+    """The overrides that choose for a group, and those that set options."""
+    choices: list[Override] = []
+    options: list[Override] = []
     for override in overrides:
         if override.key == "hydra.searchpath":
             result.hidden.append(override)
         elif (override.value is not None and override.value.is_mapping) or not repository.is_group(override.key):
             options.append(override)
         else:
-            expansion.choose(override)
-    return options
+            choices.append(override)
+    return choices, options
 
 
 def _merge(repository: Repository, loads: list[Load], blame: Span) -> Merger:

@@ -14,6 +14,7 @@ from grpo_lint.syntax.hydra.resolve import MISSING, Resolver, split_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from grpo_lint.source import Span
     from grpo_lint.syntax.hydra.overrides import Override
 
 
@@ -23,6 +24,12 @@ class Merger:
     def __init__(self, root: Value) -> None:
         self.root = root
         self.shadowed: dict[str, list[Value]] = {}
+
+    def fork(self, blame: Span) -> Merger:
+        """Another one with the same tree so far, for a run at another place."""
+        other = Merger(Value(copy(self.root).data, blame))
+        other.shadowed = {path: list(values) for path, values in self.shadowed.items()}
+        return other
 
     def merge_at(self, package: str, body: Value) -> None:
         """Merges a config's body at its package. Raises Refused where a list meets a mapping."""
@@ -159,12 +166,15 @@ def copy(value: Value) -> Value:
     """A copy of which mappings and lists can be changed; scalars are shared."""
     data = value.data
     if isinstance(data, dict):
-        data = {key: copy(child) for key, child in data.items()}
+        data = {key: copy(child) if isinstance(child.data, _NESTED) else child for key, child in data.items()}
     elif isinstance(data, list):
-        data = [copy(child) for child in data]
+        data = [copy(child) if isinstance(child.data, _NESTED) else child for child in data]
     else:
         return value
     return Value(data, value.span, value.key_span, value.raw, value.style, value.tag, value.via)
+
+
+_NESTED = (dict, list)
 
 
 def _child(container: Value, key: str) -> Value | None:

@@ -25,7 +25,7 @@ _STEP = rf"(?:{_SPECIAL}|0|[1-9](?:_?[0-9])*)"
 _PATH = rf"{_STEP}(?:\.{_STEP})+"
 _PACKAGE = rf"(?:{_PATH}|{_SPECIAL})?"
 _KEY = re.compile(rf"(\+\+|\+|~|)({_NAME}(?:/{_NAME})+|{_PACKAGE})(?:@({_PACKAGE}))?(?==|\Z)")
-_KEY_TOKEN = re.compile(rf"({_PATH})|({_SPECIAL})|([~+@:/=])")
+_KEY_TOKEN = rf"({_PATH})|({_SPECIAL})|([~+@:/=])"
 _SPACES = " \t"
 
 
@@ -136,7 +136,7 @@ def _key_problem(word: Word, text: str) -> Problem:
     at = 2 if text.startswith("++") else 1 if text[:1] in ("+", "~") else 0
     allowed = "name path special @ ="
     while at < len(text):
-        token = _KEY_TOKEN.match(text, at)
+        token = re.compile(_KEY_TOKEN).match(text, at)
         if token is None:
             message = f"{text[at]!r} can't stand in a key"
             return _problem(word, Refused(message, at, at + 1))
