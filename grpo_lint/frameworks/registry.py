@@ -81,7 +81,7 @@ READERS = (
         "areal",
         documents="yaml",
         markers=("\ngconfig:", "\nallocation_mode:", "\nactor:"),
-        launches=("areal", "grpo"),
+        launches=("areal", "_grpo.", "_rl.py"),
     ),
     Reader("roll", "roll", documents="yaml", markers=("\nactor_train:",), launches=("_pipeline.py",)),
     Reader(
