@@ -187,8 +187,9 @@ def _add_sources(parser: ArgumentParser) -> None:
     group.add_argument(
         "--profile", metavar="NAME", help="a named set of settings: default, strict, rtx4090, or one of yours"
     )
-    group.add_argument("--settings", metavar="FILE", help="take settings from this file, not from the nearest one")
-    group.add_argument("--no-settings", action="store_true", help="take settings from no file")
+    files = group.add_mutually_exclusive_group()
+    files.add_argument("--settings", metavar="FILE", help="take settings from this file, not from the nearest one")
+    files.add_argument("--no-settings", action="store_true", help="take settings from no file")
     if parser.prog == "grpo-lint":
         group.add_argument("--show-settings", action="store_true", help="print the settings that hold, and stop")
 
@@ -218,7 +219,7 @@ def told(options: Options) -> Layer:
 
 
 def _tables(options: Options, values: dict[str, Any]) -> None:
-    from grpo_lint.selection import require_meaning
+    from grpo_lint.selection import meant, unknown
     from grpo_lint.settings import SettingsError, parse_targets
 
     if options.target is not None:
@@ -227,7 +228,8 @@ def _tables(options: Options, values: dict[str, Any]) -> None:
         values["targets"] = parse_targets(options.target, FRAMEWORKS)
     for text in options.level or ():
         name, _, level = text.partition("=")
-        require_meaning(name, f"--level {text}")
+        if not meant(name):
+            raise unknown(name, f"--level {text}")
         if level not in ("error", "warning", "note", "off"):
             raise SettingsError(f"--level {text}: write RULE=error, RULE=warning, RULE=note or RULE=off")
         values.setdefault("levels", {})[name] = level
@@ -240,9 +242,10 @@ def _tables(options: Options, values: dict[str, Any]) -> None:
 
 
 def _rules(texts: Iterable[str], where: str) -> tuple[str, ...]:
-    from grpo_lint.selection import require_meaning
+    from grpo_lint.selection import meant, unknown
 
     names = tuple(name.strip() for text in texts for name in text.split(",") if name.strip())
     for name in names:
-        require_meaning(name, where)
+        if not meant(name):
+            raise unknown(name, where)
     return names

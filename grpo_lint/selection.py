@@ -36,10 +36,9 @@ def meant(name: str) -> tuple[Rule, ...]:
     return tuple(rule for rule in RULES if specificity(rule, name))
 
 
-def require_meaning(name: str, where: str) -> None:
-    """Raises SettingsError for a name that means no rule; `where` says where it was written."""
-    if not meant(name):
-        raise SettingsError(f"{where}: no rule, prefix or topic is called {name!r}{hint(name)}")
+def unknown(name: str, where: str) -> SettingsError:
+    """The error about a name that means no rule; `where` says where it was written."""
+    return SettingsError(f"{where}: no rule, prefix or topic is called {name!r}{hint(name)}")
 
 
 def hint(name: str) -> str:

@@ -22,14 +22,18 @@ if TYPE_CHECKING:
 
     from grpo_lint.discover import Repository
 
-MAX_BYTES = 1024 * 1024
+MAX_BYTES = 256 * 1024
+MAX_DOTS = 100
+"""Dots of a line outside of quotes: the parser's memory grows with the square of a key's parts."""
+MAX_KEY = 300
+"""Characters at the start of a line in which a key is looked for, to name its line."""
 MAX_EXTENDED = 16
 """Files that extend one another; nobody needs more, and reading must end."""
 TABLE = ("tool", "grpo-lint")
 PROFILES = os.path.join(os.path.dirname(__file__), "knowledge", "profiles")
 
 _HEADER = re.compile(r"\s*\[([^\[\]]+)\]")
-_KEY = re.compile(r"""\s*((?:"(?:[^"\\\n]|\\.)*"|'[^'\n]*'|[A-Za-z0-9_-]+|\s*\.\s*)+?)\s*=""")
+_TOKEN = re.compile(r"""\\.|["'.]""")
 _PART = re.compile(r""""((?:[^"\\]|\\.)*)"|'([^']*)'|([A-Za-z0-9_-]+)""")
 
 
@@ -92,6 +96,9 @@ def _layer(path: str, real: str) -> Layer | None:
 
 def parse(text: str, name: str) -> dict[str, Any]:
     """A TOML text as plain data. Raises SettingsError, with line and column, for what is no TOML."""
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.count(".") > MAX_DOTS and _dots(line) > MAX_DOTS:
+            raise SettingsError(f"{name}:{number}: more than {MAX_DOTS} dots outside of quotes")
     try:
         table: dict[str, Any] = tomllib.loads(text)
         return table
@@ -141,17 +148,37 @@ class _Places:
         for number, line in enumerate(lines, 1):
             if head := _HEADER.match(line):
                 header = here = _parts(head.group(1))
-            elif key := _KEY.match(line):
-                here = (*header, *_parts(key.group(1)))
+            elif key := _key(line):
+                here = (*header, *key)
             else:
                 continue
-            if len(here) > best and here == keys[: len(here)]:
-                best, found = len(here), number
+            common = min(len(here), len(keys))
+            if common > best and here[:common] == keys[:common]:
+                best, found = common, number
         if item and best == len(keys):
             for number in range(found, min(found + 200, len(lines)) + 1):
                 if f'"{item}"' in lines[number - 1] or f"'{item}'" in lines[number - 1]:
                     return number
         return found
+
+
+def _dots(line: str) -> int:
+    """The dots of a line outside of quotes."""
+    dots, quote = 0, ""
+    for token in _TOKEN.findall(line):
+        if token == quote:
+            quote = ""
+        elif token == "." and not quote:
+            dots += 1
+        elif token in "\"'" and not quote:
+            quote = token
+    return dots
+
+
+def _key(line: str) -> tuple[str, ...]:
+    """The parts of the key that a line begins with; none if it begins with something else."""
+    head, equals, _ = line[:MAX_KEY].partition("=")
+    return _parts(head) if equals and not _PART.sub("", head).strip(" \t.") else ()
 
 
 def _parts(key: str) -> tuple[str, ...]:

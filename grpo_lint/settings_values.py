@@ -6,16 +6,20 @@ import math
 
 from grpo_lint.nearest import suggestion
 from grpo_lint.run import FRAMEWORKS
-from grpo_lint.selection import require_meaning
+from grpo_lint.selection import meant, unknown
 from grpo_lint.settings import SettingsError, check_target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
+    from typing import Any, TypeVar
 
+    Sized = TypeVar("Sized", list[Any], dict[str, Any])
     Where = Callable[..., str]
     Check = Callable[[Any, Where, tuple[str, ...]], Any]
+
+MAX_ENTRIES = 1_000
+"""Of a list or table: each pattern and name costs time for each file, and settings may be a stranger's."""
 
 SEVERITIES = ("note", "warning", "error")
 
@@ -121,7 +125,7 @@ def _count(value: Any, where: Where, keys: tuple[str, ...]) -> int:
 def _texts(value: Any, where: Where, keys: tuple[str, ...], example: str) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(item, str) and item for item in value):
         raise _wrong(value, f"a list of texts, such as {example}", where, keys)
-    return tuple(value)
+    return tuple(_bounded(value, where, keys))
 
 
 def _patterns(value: Any, where: Where, keys: tuple[str, ...]) -> tuple[str, ...]:
@@ -131,13 +135,20 @@ def _patterns(value: Any, where: Where, keys: tuple[str, ...]) -> tuple[str, ...
 def _rules(value: Any, where: Where, keys: tuple[str, ...]) -> tuple[str, ...]:
     names = _texts(value, where, keys, '["NOT07", "kl"]')
     for name in names:
-        require_meaning(name, where(keys, name))
+        if not meant(name):
+            raise unknown(name, where(keys, name))
     return names
 
 
 def _table(value: Any, where: Where, keys: tuple[str, ...]) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise _wrong(value, "a table", where, keys)
+    return _bounded(value, where, keys)
+
+
+def _bounded(value: Sized, where: Where, keys: tuple[str, ...]) -> Sized:
+    if len(value) > MAX_ENTRIES:
+        raise SettingsError(f"{where(keys)} has {len(value):,} entries, more than {MAX_ENTRIES:,}")
     return value
 
 
@@ -149,7 +160,8 @@ def _per_file(value: Any, where: Where, keys: tuple[str, ...]) -> dict[str, tupl
 def _levels(value: Any, where: Where, keys: tuple[str, ...]) -> dict[str, str]:
     levels: dict[str, str] = {}
     for name, level in _table(value, where, keys).items():
-        require_meaning(name, where((*keys, name)))
+        if not meant(name):
+            raise unknown(name, where((*keys, name)))
         levels[name] = _choice(level, OPTIONS["levels"].choices, where, (*keys, name))
     return levels
 

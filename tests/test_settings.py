@@ -111,6 +111,7 @@ def test_a_named_file_or_none(lint: Lint, tmp_path: Path) -> None:
     put(tmp_path, "ci/lint.toml", 'fail-on = "error"\n')
     assert shown(lint, "--settings", "ci/lint.toml")["fail-on"] == '"error"  # ci/lint.toml'
     assert shown(lint, "--no-settings")["fail-on"] == '"warning"  # default'
+    assert lint("--no-settings", "--settings", "ci/lint.toml")[0] == 2
     code, _, err = lint("--settings", "ci/none.toml")
     assert (code, err) == (2, "grpo-lint: --settings ci/none.toml: there is no such file\n")
     put(tmp_path, "pyproject.toml", "[project]\n")
@@ -327,6 +328,11 @@ def test_per_file_ignores(lint: Lint, tmp_path: Path) -> None:
         ("a = 1\na = 2\n", "grpo-lint.toml:2:6: not valid TOML: cannot overwrite a value"),
         ("a = " + "[" * 5000 + "\n", "grpo-lint.toml: nested too deeply"),
         ("a = " + "9" * 5000 + "\n", "grpo-lint.toml: not valid TOML: exceeds the limit"),
+        (f"{'.'.join('a' * 100_000)} = 1\n", "grpo-lint.toml:1: more than 100 dots outside of quotes"),
+        ("[" + '"a".' * 50_000 + "a]\n", "grpo-lint.toml:1: more than 100 dots outside of quotes"),
+        ("select = [" + '"NOT07", ' * 20_000 + "]\n", "grpo-lint.toml:1: select has 20,000 entries, more than 1,000"),
+        ("fail-on = 1\nx = '''\n" + " " * 200_000 + "\n'''\n", "grpo-lint.toml:1: fail-on is 1: write note"),
+        ("select.a.b = 1\n", "grpo-lint.toml:1: select is {'a': {'b': 1}}: write a list of texts"),
         ("a = \0\n", "grpo-lint.toml: binary file (it contains NUL bytes)"),
     ],
 )
@@ -343,6 +349,12 @@ def test_a_line_in_pyproject(lint: Lint, tmp_path: Path) -> None:
     assert lint()[2].startswith("grpo-lint: pyproject.toml:5: select is 1: ")
     put(tmp_path, "pyproject.toml", "[tool]\ngrpo-lint = 3\n")
     assert lint()[2] == "grpo-lint: pyproject.toml: tool.grpo-lint is no table\n"
+
+
+def test_dots_within_quotes_are_no_key(lint: Lint, tmp_path: Path) -> None:
+    needed = ", ".join(['"a==1.2.3"'] * 80)
+    put(tmp_path, "pyproject.toml", f"[project]\ndependencies = [{needed}]\n[tool.grpo-lint]\n")
+    assert lint("--settings", "pyproject.toml")[0] == 1
 
 
 def test_settings_that_are_too_large_or_not_text(lint: Lint, tmp_path: Path) -> None:

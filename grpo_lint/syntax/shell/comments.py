@@ -66,12 +66,10 @@ class _Marker(Parser):
         self.found.extents.add((start, node.end))
         return node, background
 
-    def fault(self, error: ShellSyntaxError, began: int) -> None:
-        self.in_array = False
-        try:
-            super().fault(error, began)
-        finally:
-            self.found.extents.add((began, self.at))
+    def fault(self, error: ShellSyntaxError, began: int) -> bool:
+        goes_on = super().fault(error, began)
+        self.found.extents.add((began, self.at))
+        return goes_on
 
     def elements(self, node: Assign) -> None:
         outer, self.in_array = self.in_array, True
