@@ -253,6 +253,32 @@ def test_sarif_has_it_as_a_suppression(lint: Lint, capsys: pytest.CaptureFixture
     assert fingerprint == plain.report["diagnostics"][0]["fingerprint"]
 
 
+def test_sarif_with_suppressions_of_every_kind_is_valid(
+    lint: Lint, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    jsonschema = pytest.importorskip("jsonschema")
+    schema = Path(__file__).parent / "reporters" / "schemas" / "sarif-schema-2.1.0.json"
+    validator = jsonschema.Draft4Validator(json.loads(schema.read_text(encoding="utf-8")))
+    for name, before in (("a.sh", "# grpo-lint: ignore[NOT07]\n"), ("b.sh", ""), ("c.sh", ""), ("d.sh", "")):
+        (tmp_path / name).write_text(launch(before=before), encoding="utf-8")
+    capsys.readouterr()
+    assert main(["c.sh", "--write-baseline", "base.json", "--select", "NOT07"]) == 0
+    arguments = ("--select", "NOT07", "--baseline", "base.json", "--per-file-ignore", "b.sh=NOT07")
+    capsys.readouterr()
+    assert main([".", "--output", "sarif", *arguments]) == 1
+    log = json.loads(capsys.readouterr().out)
+    assert not list(validator.iter_errors(log))
+    results = log["runs"][0]["results"]
+    kinds = {
+        result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]: [
+            one["kind"] for one in result.get("suppressions", [])
+        ]
+        for result in results
+    }
+    assert kinds == {"a.sh": ["inSource"], "b.sh": ["external"], "c.sh": ["external"], "d.sh": []}
+    assert {result["level"] for result in results} == {"error"}
+
+
 def test_a_fingerprint_stays_when_another_finding_is_suppressed(lint: Lint) -> None:
     twice = launch() + launch()[len(HEAD) :]
     first, second = (one["fingerprint"] for one in lint(twice).report["diagnostics"])
