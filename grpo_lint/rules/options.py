@@ -125,6 +125,8 @@ def unknown_choice(problem: Problem) -> Iterator[Finding]:
     Hydra refuses the launch ("Could not find ..."; "Could not override ...").
 
     ## Example
+    With verl 0.9.1 (`--target verl=0.9.1`):
+
     ```bash
     python3 -m verl.trainer.main_ppo \\
         model_engine=fsdp \\
@@ -155,6 +157,8 @@ def sweep_without_multirun(problem: Problem) -> Iterator[Finding]:
     Hydra refuses the launch ("Ambiguous value for argument"). A list was usually meant.
 
     ## Example
+    With verl 0.9.1 (`--target verl=0.9.1`):
+
     ```bash
     python3 -m verl.trainer.main_ppo \\
         algorithm.adv_estimator=grpo \\
@@ -223,6 +227,8 @@ def broken_interpolation(problem: Problem) -> Iterator[Finding]:
     The launch fails when the value is set or first read ("GrammarParseError").
 
     ## Example
+    With verl 0.9.1 (`--target verl=0.9.1`):
+
     ```bash
     python3 -m verl.trainer.main_ppo \\
         algorithm.adv_estimator=grpo \\

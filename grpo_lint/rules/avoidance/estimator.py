@@ -206,7 +206,7 @@ def group_size_1(run: RunConfig) -> Iterator[Finding]:
     python3 -m verl.trainer.main_ppo \\
         algorithm.adv_estimator=grpo \\
         actor_rollout_ref.rollout.n=8 \\
-        data.train_batch_size=128
+        data.train_batch_size=256
     ```
     or, for one response a prompt on purpose, an estimator with another baseline: `remax`, `reinforce_plus_plus`, `gae`.
 
