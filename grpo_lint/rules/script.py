@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from grpo_lint.source import Span
     from grpo_lint.unified import Origin
 
-_BETWEEN_LISTS = re.compile(r"(?m)^[ \t]*\w+\+?=|^[ \t]*\)|^[ \t]*(?:if|elif|else|fi|then|case|esac|for|done)\b|;;")
+_BETWEEN_LISTS = r"(?m)^[ \t]*\w+\+?=|^[ \t]*\)|^[ \t]*(?:if|elif|else|fi|then|case|esac|for|done)\b|;;"
 """What stands between arguments of different arrays or commands of a script."""
 
 
@@ -237,7 +237,7 @@ def _in_one_list(earlier: Span, later: Span) -> bool:
     """Whether two arguments stand in the same command or the same array, by the text between them."""
     if earlier.file is not later.file or later.start < earlier.end:
         return False
-    return _BETWEEN_LISTS.search(earlier.file.text, earlier.end, later.start) is None
+    return re.compile(_BETWEEN_LISTS).search(earlier.file.text, earlier.end, later.start) is None
 
 
 def _shown(origin: Origin) -> str:

@@ -28,8 +28,9 @@ if TYPE_CHECKING:
 MAX_CALLS = 12
 """Depth of function calls, `eval` and `source` that is followed."""
 
-HARMLESS_SOURCE = re.compile(
-    r"(?:^|/)(?:activate|conda\.sh|\.?(?:bashrc|bash_profile|profile|zshrc)|setvars\.sh|set_env\.sh|modules\.sh|init\.sh|functions)$"
+HARMLESS_SOURCE = (
+    r"(?:^|/)(?:activate|conda\.sh|\.?(?:bashrc|bash_profile|profile|zshrc)|setvars\.sh|set_env\.sh|modules\.sh|"
+    r"init\.sh|functions)$"
 )
 """Files that set up an installation, not a run's values."""
 
@@ -208,7 +209,7 @@ class Programs(Emission):
         found = self.read_file(argv[1], world)
         if found is None:
             world.status, world.verdict = None, (node, self.place)
-            if self.environment is None and not HARMLESS_SOURCE.search(argv[1].text):
+            if self.environment is None and not re.search(HARMLESS_SOURCE, argv[1].text):
                 self.unread = shown(argv[1].span.text).strip("'\"")
             return [world]
         tree = self.trees.get(id(found))
