@@ -12,7 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grpo_lint.cli import main
+from grpo_lint.judge import of_config
 from grpo_lint.rules.strict import FORMS
+from grpo_lint.rules.verdict import STATES
 from grpo_lint.settings import Settings
 from grpo_lint.source import SourceFile
 from grpo_lint.unified import FIELDS
@@ -282,6 +284,50 @@ def test_any_text_is_a_config_or_is_refused(text: str) -> None:
     except InvalidConfig as error:
         faults = error.faults
     assert faults is None or all(fault.startswith("c.json:") for fault in faults)
+
+
+VALUES = {
+    "int": st.integers(0, 3) | st.integers(0, 100_000),
+    "float": st.floats(0, 100) | st.integers(0, 100),
+    "bool": st.booleans(),
+}
+WORDS = st.sampled_from(
+    (
+        "grpo", "gae", "muon", "cpu_adam", "adamw", "fsdp1", "fsdp2", "megatron", "naive", "nccl", "vllm", "sglang",
+        "fp32", "Qwen/Qwen2.5-7B", "deepseek-ai/DeepSeek-V3.2", "x",
+    )
+)  # fmt: skip
+
+
+def values(name: str) -> st.SearchStrategy[object]:
+    """Values that a field may have."""
+    field = FIELDS[name]
+    if field.unit == "0-3" or field.unit == "0-2":
+        return st.integers(0, int(field.unit[2]))
+    if field.type == "str":
+        return st.sampled_from(field.unit.split(" | ")) if " | " in field.unit and "..." not in field.unit else WORDS
+    return VALUES[field.type]
+
+
+@given(st.dictionaries(st.sampled_from(list(FIELDS)), st.none(), max_size=12).flatmap(
+    lambda keys: st.fixed_dictionaries({key: values(key) for key in keys})
+), st.booleans())  # fmt: skip
+def test_any_config_gets_36_verdicts_with_reasons(config: dict[str, object], strict: bool) -> None:
+    settings = Settings()
+    settings.strict_forms, settings.profile = strict, "mine"
+    settings.hardware = {"gpus": 1, "nodes": 1, "gpu-memory": 24} if strict else {}
+    judged = of_config(SourceFile("c.json", json.dumps(config)), settings)
+    assert len(judged.rulings) == 36
+    by_id = {ruling.rule.id: ruling.verdict for ruling in judged.rulings}
+    for ruling in judged.rulings:
+        verdict = ruling.verdict
+        assert verdict.state in STATES
+        assert ruling.reason.strip()
+        assert "None" not in ruling.reason
+        if verdict.state == "assumed":
+            assert strict
+        if verdict.speaker:
+            assert by_id[verdict.speaker].state in ("fail", "warn")
 
 
 # -- where it comes from and goes to
