@@ -276,13 +276,11 @@ class Linter:
             self._add(rule, finding, run.anchor, run.when)
 
     def _apply(self, rule: Rule, check: Check, run: RunConfig) -> Iterable[Finding]:
-        for name in rule.needs:
-            setting: Setting = getattr(run, name)
-            if not setting.decided:
-                reason = f"{name}: {setting.reason or 'it has more than one value'}"
-                path = run.anchor.file.path
-                self._undecided.setdefault((rule.id, path), Undecided(rule.id, path, reason))
-                return ()
+        reason = rule.undecided(run)
+        if reason:
+            path = run.anchor.file.path
+            self._undecided.setdefault((rule.id, path), Undecided(rule.id, path, reason))
+            return ()
         return check(run)
 
     def _add(self, rule: Rule, finding: Finding, anchor: Span, when: tuple[str, ...]) -> None:

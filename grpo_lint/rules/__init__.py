@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from grpo_lint.rules import options, own, script, source
+from grpo_lint.rules import invariants, options, own, script, source
 from grpo_lint.rules.avoidance import (
     agents,
     clipping,
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _MODULES = (
     agents, clipping, estimator, fsdp, limits, lora, lora_sync, moe, muon, overlap, precision, rollout, stated, zero,
-    source, script, options, own,
+    source, script, options, own, invariants,
 )  # fmt: skip
 
 RULES: tuple[Rule, ...] = tuple(

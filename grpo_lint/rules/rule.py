@@ -108,6 +108,14 @@ class Rule:
     def __repr__(self) -> str:
         return f"Rule({self.id}, {self.name})"
 
+    def undecided(self, run: RunConfig) -> str:
+        """Why the rule can't judge a run: the first thing it needs that isn't decided. Empty where it can."""
+        for name in self.needs:
+            setting: Setting = getattr(run, name)
+            if not setting.decided:
+                return f"{name}: {setting.reason or 'it has more than one value'}"
+        return ""
+
     @property
     def page(self) -> str:
         """The docstring as Markdown, worked out when somebody reads it: most lintings show no page."""

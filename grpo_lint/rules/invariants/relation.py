@@ -1,0 +1,305 @@
+"""A relation between settings, declared once and close to its arithmetic.
+
+    @relation("INV101", "mini-batch-exceeds-batch", "verl",
+              batch=number("data.train_batch_size"), mini=number("actor_rollout_ref.actor.ppo_mini_batch_size"),
+              bad="data.train_batch_size=32 ...", good="data.train_batch_size=64 ...", source="verl 0.9.1, ...")
+    def mini_batch(o: Operands) -> Iterator[Finding]:
+        '''What it is about, in a sentence.
+
+        Why it matters.
+        '''
+        if o.mini > o.batch:
+            yield o.fault("mini", f"{o('mini')} > {o('batch')}: verl counts prompts, not responses", "batch")
+
+The keywords name operands: options of the framework, read with their defaults where these are sure to count. In the
+function `o.mini` is the operand's value, `o["mini"]` its Setting, and `o("mini")` how a message tells it, "(its
+default)" included. A relation is judged only when every operand is decided and every number is one; without a number
+it does not apply.
+"""
+
+from __future__ import annotations
+
+import re
+
+from grpo_lint.diagnostics import ERROR, WARNING
+from grpo_lint.frameworks import verl
+from grpo_lint.frameworks.deepspeed import plain
+from grpo_lint.rules.avoidance.verl_run import launched, own_trainer
+from grpo_lint.rules.rule import Finding, Rule, dedent
+from grpo_lint.runconfig import release
+from grpo_lint.unified import UNSET, Setting, unknown
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from typing import Any
+
+    from grpo_lint.diagnostics import Severity
+    from grpo_lint.rules.rule import Evidence
+    from grpo_lint.runconfig import RunConfig
+
+    Body = Callable[["Operands"], Iterable[Finding]]
+
+
+class Operand:
+    """What a relation reads: the first of `keys` that someone wrote, else the first key's default."""
+
+    __slots__ = ("keys", "kind")
+
+    def __init__(self, kind: str, keys: tuple[str, ...]) -> None:
+        self.kind = kind
+        self.keys = keys
+
+
+def number(*keys: str) -> Operand:
+    """An option that must be a number; the relation does not apply where it is null, unset or a word."""
+    return Operand("number", keys)
+
+
+def value(*keys: str) -> Operand:
+    """An option of any type; None where it is unset."""
+    return Operand("value", keys)
+
+
+def flag(*keys: str) -> Operand:
+    """An option that is true or not; anything but true, unset included, is False."""
+    return Operand("flag", keys)
+
+
+def field(name: str) -> Operand:
+    """A unified field that must be a number."""
+    return Operand("field", (name,))
+
+
+class Operands:
+    """The operands of one run."""
+
+    __slots__ = ("_cautious", "_settings", "_values", "run")
+
+    def __init__(self, run: RunConfig, cautious: str = "") -> None:
+        self.run = run
+        self._settings: dict[str, Setting] = {}
+        self._values: dict[str, Any] = {}
+        self._cautious = cautious
+
+    def put(self, name: str, setting: Setting, value: object) -> None:
+        self._settings[name], self._values[name] = setting, value
+
+    def __getattr__(self, name: str) -> Any:
+        return self._values[name]
+
+    def __getitem__(self, name: str) -> Setting:
+        return self._settings[name]
+
+    def __call__(self, name: str) -> str:
+        """An operand as a message tells it: "ppo_mini_batch_size 256 (its default)"."""
+        setting = self._settings[name]
+        if setting.value is None:
+            return f"{_short(setting, name)} is not set"
+        shown = str(setting.value).lower() if isinstance(setting.value, bool) else str(setting.value)
+        by_default = bool(setting.chain) and not setting.explicit and setting.chain[-1].layer != "derived"
+        return f"{_short(setting, name)} {shown}" + (" (its default)" if by_default else "")
+
+    def fault(
+        self, at: str, message: str, *others: str, help: str = "", label: str = "", severity: Severity | None = None
+    ) -> Finding:
+        """A finding at an operand, with the places of others that it collides with.
+
+        Where the release isn't known and only newer ones have the check, the message says so and it is a warning.
+        """
+        if self._cautious:
+            message, severity = f"{message} ({self._cautious})", severity or WARNING
+        places = [(self._settings[other], self(other)) for other in others]
+        return Finding(message, self._settings[at], label, places, help, None, severity)
+
+
+def _short(setting: Setting, name: str) -> str:
+    key = setting.key or name
+    return key if key.startswith("-") else ".".join(key.split(".")[-1:])
+
+
+SETTLED = {"verl": "0.5.0"}
+"""Releases from which on a check counts as always there: who runs an older one says so, or keeps a copy of it."""
+
+
+class Relation(Rule):
+    """A rule made of a relation; its page is put together from what the declaration says."""
+
+    __slots__ = ("_ready", "bad", "bounds", "good", "operands", "source", "target", "unless", "when")
+
+    def __init__(self, id: str, name: str, framework: str, docstring: str | None, **more: Any) -> None:
+        super().__init__(id, name, docstring, frameworks=(framework,), **more)
+        self.bad = self.good = self.source = self.target = self.unless = ""
+        self.operands: dict[str, Operand] = {}
+        self.bounds = (framework, "", "")
+        self.when: Callable[[RunConfig], bool] | None = None
+        self._ready: tuple[RunConfig | None, Operands | None] = (None, None)
+
+    @property
+    def page(self) -> str:
+        from grpo_lint.rules.invariants.pages import page
+
+        return page(self, dedent(self._docstring))
+
+    def undecided(self, run: RunConfig) -> str:
+        """As for every rule. What is read on the way is kept for the check that follows."""
+        self._ready = (run, None)
+        (framework,) = self.frameworks
+        if not takes_part(run, framework) or (self.when is not None and not self.when(run)):
+            return ""
+        package, since, until = self.bounds
+        old = run.before(package, since) if since else False
+        if old is None and release(since) <= release(SETTLED.get(package, "0")):
+            old = False
+        if old or (until and run.before(package, until) is not True):
+            return ""
+        o = Operands(run, f"from {package} {since} on" if old is None else "")
+        reason = self._fill(o, framework)
+        if reason == "":
+            self._ready = (run, o)
+        return reason or ""
+
+    def _fill(self, o: Operands, framework: str) -> str | None:
+        """Read the operands. None where the relation does not apply, else why one of them isn't decided, if so."""
+        reason = ""
+        for name, operand in self.operands.items():
+            setting = read(o.run, framework, operand)
+            if not setting.decided:
+                reason = reason or f"{setting.key or name}: {setting.reason or 'it has more than one value'}"
+            elif operand.kind in ("number", "field") and type(setting.value) not in (int, float):
+                return None
+            else:
+                o.put(name, setting, setting.value is True if operand.kind == "flag" else setting.value)
+        return reason
+
+    def judge(self, run: RunConfig, body: Body) -> Iterable[Finding]:
+        if self._ready[0] is not run:
+            self.undecided(run)
+        o = self._ready[1]
+        return body(o) if o is not None else ()
+
+
+def relation(
+    id: str,
+    name: str,
+    framework: str,
+    *,
+    bad: str,
+    good: str,
+    source: str,
+    severity: Severity = ERROR,
+    evidence: Evidence = "solid",
+    topics: tuple[str, ...] = (),
+    since: str = "",
+    until: str = "",
+    package: str = "",
+    target: str = "",
+    unless: str = "",
+    when: Callable[[RunConfig], bool] | None = None,
+    **operands: Operand,
+) -> Callable[[Body], Relation]:
+    """Make a rule of a relation. `bad` and `good` are its examples: arguments of the framework's program, or a file.
+
+    It holds in releases of `package` (the framework itself by default) from `since` to before `until`, and where `when`
+    is true of the run. `target` is the release for the examples, as `--target` takes it.
+    """
+
+    def declare(body: Body) -> Relation:
+        made = Relation(id, name, framework, body.__doc__, severity=severity, evidence=evidence, topics=topics)
+        made.bad, made.good, made.source, made.target, made.unless = bad, good, source, target, unless
+        made.operands, made.bounds, made.when = operands, (package or framework, since, until), when
+        made.check = lambda run: made.judge(run, body)
+        return made
+
+    return declare
+
+
+_run: RunConfig | None = None
+_memo: dict[tuple[str, object], Any] = {}
+"""What was read of the run that is being judged: many relations share a few options."""
+
+
+def _remembered(run: RunConfig, framework: str, key: object, work: Callable[[], Any]) -> Any:
+    global _run
+    if run is not _run:
+        _memo.clear()
+        _run = run
+    place = (framework, key)
+    if place not in _memo:
+        _memo[place] = work()
+    return _memo[place]
+
+
+def takes_part(run: RunConfig, framework: str) -> bool:
+    """Whether a framework runs the training or the server, or its settings are a part of the run's.
+
+    A YAML of verl's alone proves nothing: it is a base that command lines complete.
+    """
+    if run.framework == framework:
+        return framework != verl.NAME or bool(run.command)
+    if framework not in ("deepspeed", "accelerate"):
+        return False
+    return bool(_remembered(run, framework, None, lambda: next(run.options.written(framework), None) is not None))
+
+
+def read(run: RunConfig, framework: str, operand: Operand) -> Setting:
+    if operand.kind == "field":
+        return getattr(run, operand.keys[0])  # type: ignore[no-any-return]
+    first = option(run, framework, operand.keys[0])
+    if len(operand.keys) > 1 and not first.explicit:
+        others = (option(run, framework, key) for key in operand.keys[1:])
+        return next((other for other in others if other.explicit or not other.decided), first)
+    return first
+
+
+def option(run: RunConfig, framework: str, key: str) -> Setting:
+    """An option as a relation sees it: verl's defaults count only where one of its own trainers is really started."""
+    return _remembered(run, framework, key, lambda: _option(run, framework, key))  # type: ignore[no-any-return]
+
+
+def _option(run: RunConfig, framework: str, key: str) -> Setting:
+    setting = verl.option(run, key) if framework == verl.NAME else run.option(framework, key)
+    if framework == verl.NAME and setting.decided and not setting.explicit and not is_launched(run):
+        return UNSET
+    if isinstance(setting.value, str) and setting.value.startswith("${"):
+        return _referred(run, framework, setting)
+    return setting
+
+
+_REFERENCE = r"\$\{(?:oc\.select:)?\s*([\w.]+)\s*(?:,\s*([\w.-]+)\s*)?\}"
+
+
+def _referred(run: RunConfig, framework: str, setting: Setting) -> Setting:
+    """What a value that refers to another option comes to: `${a.b}`, `${oc.select:a.b,0}`."""
+    match = re.fullmatch(_REFERENCE, setting.value)
+    if match is None or match[1] == setting.key:
+        return unknown(f"{setting.value} is not worked out", *setting.chain)
+    other = option(run, framework, match[1])
+    if other.unset and match[2] is not None:
+        return setting.map(lambda _: plain(match[2]))
+    return other
+
+
+def is_own(run: RunConfig) -> bool:
+    """Whether verl's own entry point is started, which checks the config first; a recipe's may not."""
+    return bool(_remembered(run, verl.NAME, own_trainer, lambda: own_trainer(run)))
+
+
+def is_launched(run: RunConfig) -> bool:
+    return bool(_remembered(run, verl.NAME, launched, lambda: launched(run)))
+
+
+def divisors(total: int, limit: int = 0) -> list[int]:
+    """The divisors of a number, smallest first, up to `limit` where one is given."""
+    return [n for n in range(1, min(total, limit or total) + 1) if total % n == 0]
+
+
+def listed(numbers: Iterable[int]) -> str:
+    """Numbers as a help line tells them: "1, 2, 4 or 7"."""
+    words = [str(n) for n in numbers]
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}" if words else "none"
+
+
+def relations(names: dict[str, object]) -> Iterator[Relation]:
+    """The relations among a module's names."""
+    return (found for found in names.values() if isinstance(found, Relation))

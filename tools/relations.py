@@ -1,0 +1,42 @@
+"""Start a relation's fixtures from the examples on its page: `python tools/relations.py [IDS...]`.
+
+    python tools/relations.py            every relation that has none yet
+    python tools/relations.py INV101     these, by id or prefix
+
+Then `python tools/fixtures.py INV101` writes down what the bad one gives. Add others by hand where a page says when the
+rule does not apply: an existing file is left alone.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from grpo_lint.rules import RULES
+from grpo_lint.rules.invariants.pages import whole
+from grpo_lint.rules.invariants.relation import Relation
+
+FIXTURES = Path(__file__).parent.parent / "fixtures"
+SUFFIXES = {"sh": ".sh", "json": ".json", "yaml": ".yaml"}
+
+
+def write(rule: Relation) -> None:
+    folder = FIXTURES / rule.id
+    folder.mkdir(parents=True, exist_ok=True)
+    for kind, example in (("bad", rule.bad), ("good", rule.good)):
+        if any(folder.glob(f"{kind}-*")):
+            continue
+        language, text = whole(rule, example)
+        head = "#!/usr/bin/env bash\n" if language == "sh" else ""
+        path = folder / f"{kind}-example{SUFFIXES[language]}"
+        path.write_text(head + text, encoding="utf-8")
+        if rule.target:
+            path.with_suffix(".args").write_text(f"--target {rule.target}\n", encoding="utf-8")
+        print(path.relative_to(FIXTURES.parent))
+
+
+if __name__ == "__main__":
+    wanted = tuple(sys.argv[1:])
+    for rule in RULES:
+        if isinstance(rule, Relation) and (not wanted or rule.id.startswith(wanted)):
+            write(rule)
