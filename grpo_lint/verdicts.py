@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     Said = list[tuple[Rule, Finding]]
 
 FAILED = ("fail", "warn")
+ONE_SWITCH = {"NOT03", "NOT15", "DO10"}
+"""Three rules about `overlap_comm`, of which one speaks."""
 
 
 class Ruling:
@@ -168,6 +170,7 @@ def _severity_of(finding: Finding, sound: Said) -> Severity:
 def _one_fault(rule: Rule, verdict: Verdict, other: Rule, finding: Finding, strict: dict[str, Verdict]) -> bool:
     """Whether a sound finding is the strict form's fault: by the same rule or one that goes with it, at its setting."""
     kin = {rule.id, rule.twin, *(id for id, v in strict.items() if v.speaker == rule.id)}
+    kin |= ONE_SWITCH if rule.id in ONE_SWITCH else set()
     if other.id not in kin and other.twin != rule.id:
         return False
     if finding.at is verdict.at:

@@ -115,3 +115,13 @@ def test_assumed_hardware_is_shown(capsys: Capture, script: Path) -> None:
     assert "assumed by profile rtx4090" in capsys.readouterr().out
     main(["show", "run.sh"])
     assert "assumed" not in capsys.readouterr().out
+
+
+def test_one_switch_has_one_finding(capsys: Capture, script: Path) -> None:
+    Path("run.sh").unlink()
+    text = '{"zero_optimization": {"stage": 2, "overlap_comm": true}, "optimizer": {"type": "AdamW"}, '
+    Path("run.json").write_text(text + '"gradient_clipping": 1.0}', encoding="utf-8")
+    for release, speaker in (("0.18.9", "DO10"), ("0.19.4", "NOT03")):
+        main(["run.json", "--output", "json", "--profile", "rtx4090", "--target", f"deepspeed={release}"])
+        listed = json.loads(capsys.readouterr().out)["diagnostics"]
+        assert [one["rule"] for one in listed if one["key"].endswith("overlap_comm")] == [speaker]

@@ -185,8 +185,8 @@ def shaped_rewards(run: RunConfig) -> Verdict:
 def outcome_with_small_group(run: RunConfig) -> Verdict:
     """Stated: no outcome reward with fewer than 16 responses a prompt, since small groups are too noisy for it.
 
-    Warns when the group size is below 16 and the reward isn't known to be shaped. Reported as DO07 or NOT07 where the
-    group is too small for those.
+    Warns when the group size is below 16 and the reward isn't known to be shaped. Reported as DO07, NOT07 or DO13 where
+    the group is too small for those.
     """
     size, reward = run.group_size, run.reward_kind
     if reward.known and reward.value == "shaped":
@@ -199,7 +199,7 @@ def outcome_with_small_group(run: RunConfig) -> Verdict:
     known = f"the reward is {reward.value}" if reward.known else "nothing tells that the reward is shaped"
     demand = f"asks for groups of 16 or more where {known}"
     help_ = "raise the group size, shape the reward, or filter groups whose rewards are all equal"
-    verdict = fails(size, "group_size", demand, help_, size_speaker(size))
+    verdict = fails(size, "group_size", demand, help_, size_speaker(size) or "DO13")
     verdict.state = "warn"
     return verdict
 
