@@ -12,6 +12,7 @@ from grpo_lint.syntax.shell.conditions import Conditions
 from grpo_lint.syntax.shell.tree import Assign, Simple, WordNode
 from grpo_lint.syntax.shell.values import Text, Use, Variable, World, text_of, unknown
 
+MAX_ITEMS = 10_000
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*$")
 NAME_VALUE = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\+?)=")
 
@@ -107,6 +108,10 @@ class Assignments(Conditions):
                 for word in words:
                     variable.items[at] = word
                     at += 1
+                if len(variable.items) > MAX_ITEMS:
+                    self.gave_up("the array gets too long to follow", span)
+                    variable.items, variable.value = None, Text((unknown("it is too long to follow", span),))
+                    break
             else:
                 assert item.index is not None
                 key, _ = self.key(variable, item.index, world)

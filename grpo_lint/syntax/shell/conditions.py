@@ -9,7 +9,7 @@ from grpo_lint.source import Span
 from grpo_lint.syntax.shell.arithmetic import Undecided
 from grpo_lint.syntax.shell.compound import UNARY
 from grpo_lint.syntax.shell.expand import Expander
-from grpo_lint.syntax.shell.patterns import Unmatchable, matches
+from grpo_lint.syntax.shell.patterns import MAX_EFFORT, Unmatchable, matches
 from grpo_lint.syntax.shell.script import paths
 from grpo_lint.syntax.shell.tree import Binary, Logic, Not, Unary, WordNode
 from grpo_lint.syntax.shell.values import Text, World
@@ -141,14 +141,10 @@ class Conditions(Expander):
         doubt = self.doubt(f"`{shown(span.text)}`", span, world, left, reason)
         pattern = "".join(re.escape(text) if quoted else text for text, quoted in atoms)
         # Only expressions that Python and POSIX read alike, and that can't backtrack without end.
-        if (
-            left.reason
-            or reason
-            or len(left.text) > 1000
-            or re.search(r"\[[:.=]|\\[A-Za-z]|[+*}]\)?[+*{]|\(\?", pattern)
-        ):
+        repeats = sum(pattern.count(char) for char in "*+{")
+        if left.reason or reason or re.search(r"\[[:.=]|\\[A-Za-z]|[+*}?)][+*{]|\(\?", pattern):
             return doubt
-        if pattern.count("*") + pattern.count("+") > 6:
+        if (len(left.text) + 2) ** min(repeats + 1, 30) > MAX_EFFORT:
             return doubt
         try:
             found = re.search(pattern, left.text)

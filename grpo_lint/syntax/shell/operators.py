@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from grpo_lint.syntax.shell.patterns import MAX_SUBJECT, Unmatchable, translate, trim
+from grpo_lint.syntax.shell.patterns import affordable, translate, trim
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,8 +27,7 @@ def replaced(text: str, op: str, atoms: Atoms, new: str) -> str:
         if op == "/#":
             return new + text
         return text + new if op == "/%" else text
-    if len(text) > MAX_SUBJECT:
-        raise Unmatchable("the text is too long to match")
+    affordable(atoms, text, 1)
     expression = translate(atoms)
     if op == "/%":
         start = next((n for n in range(len(text) + 1) if re.compile(expression).fullmatch(text, n)), None)

@@ -84,12 +84,19 @@ class CommandParser(Lexer):
             at, depth, waiting = self.at, self.depth, len(self.pending)
             try:
                 items.append(self.item())
+            except Stop:
+                if closers or words:
+                    raise
+                break
             except ShellSyntaxError as error:
-                if (closers == ")" and not words) or isinstance(error, Stop):
+                if closers == ")" and not words:
                     raise
                 self.depth = depth
                 del self.pending[waiting:]
-                self.fault(error, at)
+                if not self.fault(error, at):
+                    if closers or words:
+                        raise Stop(error.message, self.at) from None
+                    break
         return ListNode(items, start, self.at)
 
     def gap(self) -> bool:
@@ -131,8 +138,8 @@ class CommandParser(Lexer):
             stop += 1
         return self.text[self.at : stop]
 
-    def fault(self, error: ShellSyntaxError, began: int) -> None:
-        """Notes a fault and moves to where reading can go on."""
+    def fault(self, error: ShellSyntaxError, began: int) -> bool:
+        """Notes a fault and moves to where reading can go on; whether it may, after so many."""
         if isinstance(error, TooDeep):
             self.faults.append(Fault("gave-up", error.message, error.start, min(error.start + 1, self.end)))
         else:
@@ -147,7 +154,8 @@ class CommandParser(Lexer):
         if len(self.faults) > MAX_FAULTS:
             self.faults.append(Fault("gave-up", "too many syntax errors; the rest is not read", self.at, self.end))
             self.at = self.end
-            raise Stop("too many syntax errors", self.at)
+            return False
+        return True
 
     def and_or(self) -> Node:
         first = self.pipeline()

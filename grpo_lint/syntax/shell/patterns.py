@@ -8,8 +8,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-MAX_STARS = 12
-"""A pattern with more wildcards is not matched: backtracking would grow with text ** stars."""
+MAX_EFFORT = 3_000_000
+"""Matching may take text ** wildcards steps; what could take more is not tried."""
 MAX_SUBJECT = 20_000
 
 CLASSES = {
@@ -27,8 +27,6 @@ class Unmatchable(Exception):
 def translate(atoms: Iterable[tuple[str, bool]], greedy: bool = True) -> str:
     """The regular expression for (text, quoted) stretches of a pattern. Raises Unmatchable."""
     chars = [(char, quoted) for text, quoted in atoms for char in text]
-    if sum(char == "*" and not quoted for char, quoted in chars) > MAX_STARS:
-        raise Unmatchable("its pattern has too many wildcards")
     out: list[str] = []
     _translate(chars, 0, out, "*" if greedy else "*?", 0)
     return "".join(out)
@@ -76,7 +74,7 @@ def _group(chars: list[tuple[str, bool]], at: int, out: list[str], star: str, de
     body = "".join(inner)
     if kind == "!":
         raise Unmatchable("its pattern negates a group")
-    if kind in "*+" and any(char in body for char in "*+"):
+    if kind in "*+" and any(char in body for char in "*+?|"):
         raise Unmatchable("its pattern repeats a repetition")
     out.append(f"(?:{body})" + {"@": "", "?": "?", "*": "*", "+": "+"}[kind])
     return stop + 1
@@ -126,17 +124,23 @@ def _members(chars: list[tuple[str, bool]]) -> str:
     return "".join(body)
 
 
+def affordable(atoms: Iterable[tuple[str, bool]], subject: str, more: int = 0) -> None:
+    """Raises Unmatchable where matching, `more` times for each character, could take long."""
+    stars = more + sum(text.count("*") + text.count("+(") for text, quoted in atoms if not quoted)
+    if len(subject) > MAX_SUBJECT or (stars > 1 and len(subject) ** min(stars, 30) > MAX_EFFORT):
+        raise Unmatchable("matching its pattern would take too long")
+
+
 def matches(atoms: Iterable[tuple[str, bool]], subject: str) -> bool:
     """Whether the whole subject fits the pattern. Raises Unmatchable."""
-    if len(subject) > MAX_SUBJECT:
-        raise Unmatchable("the text is too long to match")
+    atoms = list(atoms)
+    affordable(atoms, subject)
     return re.fullmatch(translate(atoms), subject) is not None
 
 
 def trim(atoms: list[tuple[str, bool]], subject: str, op: str) -> tuple[int, int]:
     """The range of the subject that `#`, `##`, `%` or `%%` leaves. Raises Unmatchable."""
-    if len(subject) > MAX_SUBJECT:
-        raise Unmatchable("the text is too long to match")
+    affordable(atoms, subject, 1)
     expression = re.compile(translate(atoms, greedy=len(op) == 2 or op[0] == "%"))
     if op[0] == "#":
         found = expression.match(subject)
