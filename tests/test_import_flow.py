@@ -16,7 +16,7 @@ ORDER = [
     {"syntax"},
     {"launch", "unified"},
     {"runconfig", "gitignore", "discover", "settings"},
-    {"frameworks", "versions"},
+    {"frameworks", "versions", "script_problems"},
     {"run", "directives"},
     {"rules"},
     {"report", "selection", "hardware", "verdicts", "validate"},
