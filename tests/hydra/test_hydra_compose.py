@@ -228,6 +228,26 @@ def test_cycles_and_growth_are_bounded(text: str) -> None:
     assert resolver.problems
 
 
+@pytest.mark.parametrize("length", [30, 3000])
+def test_a_chain_of_references_is_followed_without_overflow(length: int) -> None:
+    span = SourceFile("a.yaml", "x").span(0, 1)
+    data = {f"k{at}": Value(f"${{k{at + 1}}}", span) for at in range(length)}
+    resolver = Resolver(Value({**data, f"k{length}": Value(1, span)}, span))
+    value = resolver.get("k0")
+    assert value is not None
+    assert not resolver.problems
+    assert value.data == 1 if length == 30 else isinstance(value.data, Unknown)
+
+
+def test_deep_sections_do_not_overflow(tmp_path: Path) -> None:
+    text = "".join(f"{' ' * at}k{at}:\n" for at in range(190)) + " " * 190 + "x: ${k0.y}\n"
+    (tmp_path / "deep.yaml").write_text(text, encoding="utf-8")
+    found = ours(tmp_path, "deep", ["+k0.y=1", f"{'.'.join(f'k{at}' for at in range(190))}.x=2"])
+    assert not found.problems
+    assert found.root is not None
+    Resolver(found.root).whole()
+
+
 def test_sections_that_multiply_are_cut_off() -> None:
     span = SourceFile("a.yaml", "x").span(0, 1)
     data = {f"k{at}": Value([Value(f"${{k{at + 1}}}", span) for _ in range(4)], span) for at in range(40)}

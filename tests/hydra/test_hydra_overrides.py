@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from grpo_lint.located import DYNAMIC, Piece, Unknown, Value, Word
 from grpo_lint.source import SourceFile
+from grpo_lint.syntax.hydra.grammar import Places
 from grpo_lint.syntax.hydra.overrides import parse
 
 WORDS = [
@@ -132,6 +134,43 @@ def test_a_fault_before_a_dynamic_part_is_certain() -> None:
     problem = parse(Word(pieces, source.span(0, 6))).problem
     assert problem is not None
     assert problem.span.text == "~"
+
+
+def test_what_nests_too_deep_is_unknown_not_refused() -> None:
+    override = parse(word("a=" + "[" * 150 + "]" * 150))
+    assert override.problem is None
+    assert override.value is not None
+    assert isinstance(override.value.data, Unknown)
+
+
+def test_a_long_list_takes_linear_time() -> None:
+    def seconds(count: int) -> float:
+        text = "a=[" + ",".join(["'x y'"] * count) + "]"
+        start = time.process_time()
+        parse(word(text))
+        return time.process_time() - start
+
+    seconds(1000)
+    assert seconds(40_000) < 12 * min(seconds(10_000), seconds(10_000)) + 0.1
+
+
+@given(st.lists(st.text("ab[],=' ", max_size=6), min_size=1, max_size=5), st.data())
+def test_places_are_those_that_a_word_cuts(parts: list[str], data: st.DataObject) -> None:
+    text = "".join(parts)
+    source = SourceFile("run.sh", text + "$X")
+    pieces, at = [], 0
+    for part in parts:
+        literal = data.draw(st.booleans())
+        place = source.span(at, at + len(part)) if literal else source.span(len(text), len(text) + 2)
+        pieces.append(Piece(part, place, () if literal else (source.span(0, 1),)))
+        at += len(part)
+    whole = Word(tuple(piece for piece in pieces if piece.text), source.span(0, len(source.text)))
+    low = data.draw(st.integers(0, len(text)))
+    high = data.draw(st.integers(low, len(text)))
+    span, via, _ = Places(whole).part(low, high)
+    cut = whole.cut(low, high)
+    assert (span.start, span.end) == (cut.span.start, cut.span.end)
+    assert via == tuple(place for piece in cut.pieces for place in piece.via)
 
 
 def test_an_expanded_value_keeps_its_way() -> None:

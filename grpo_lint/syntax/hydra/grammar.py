@@ -8,8 +8,10 @@ token long (`1.2.3` is text). Lists, dicts and calls nest at most MAX_DEPTH deep
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 
 from grpo_lint.located import DYNAMIC, Unknown, Value
+from grpo_lint.source import Span
 from grpo_lint.syntax.hydra.functions import Sweep, call
 
 TYPE_CHECKING = False
@@ -69,6 +71,41 @@ def scalar(text: str) -> Any:
     return text
 
 
+class TooDeep(Exception):
+    """Lists, dicts and calls nest deeper than MAX_DEPTH: Hydra may read that, we don't."""
+
+
+class Places:
+    """Where the parts of one word stand: as `Word.cut` says, but quick for many parts of a long word."""
+
+    def __init__(self, word: Word) -> None:
+        self.word = word
+        self.starts: list[int] = []
+        self.literal: list[bool] = []
+        at = 0
+        for piece in word.pieces:
+            self.starts.append(at)
+            self.literal.append(piece.span.text == piece.text)
+            at += len(piece.text)
+
+    def part(self, start: int, end: int) -> tuple[Span, tuple[Span, ...], str]:
+        """(span, via, reason) of the text between two offsets."""
+        word = self.word
+        if start >= end:
+            edge = word.span.end if start else word.span.start
+            return Span(word.span.file, edge, edge), word.via, ""
+        first = bisect_right(self.starts, start) - 1
+        last = bisect_left(self.starts, end) - 1
+        pieces = word.pieces[first : last + 1]
+        low, high = pieces[0].span.start, pieces[-1].span.end
+        if self.literal[first]:
+            low += start - self.starts[first]
+        if self.literal[last]:
+            high = pieces[-1].span.start + end - self.starts[last]
+        via = tuple(place for piece in pieces for place in piece.via) + word.via
+        return Span(pieces[0].span.file, low, high), via, next((piece.reason for piece in pieces if piece.reason), "")
+
+
 class Token:
     __slots__ = ("end", "kind", "start", "text")
 
@@ -82,8 +119,9 @@ class Token:
 def tokens(text: str, at: int) -> list[Token]:
     """The tokens of the text from an offset; the last has kind "end", or "error" where the lexer fails."""
     found = []
+    closed = text.rfind("}")
     while at < len(text):
-        kind, end = lex(text, at)
+        kind, end = lex(text, at, closed)
         found.append(Token(kind, at, end, text[at:end]))
         if kind == "error":
             return found
@@ -92,8 +130,11 @@ def tokens(text: str, at: int) -> list[Token]:
     return found
 
 
-def lex(text: str, at: int) -> tuple[str, int]:
-    """The kind of the token at an offset, and its end. OmegaConf's arguments of resolvers have the same tokens."""
+def lex(text: str, at: int, closed: int = 0) -> tuple[str, int]:
+    """The kind of the token at an offset, and its end; no interpolation starts past `closed`, the last closing brace.
+
+    OmegaConf's arguments of resolvers have the same tokens, but for interpolations.
+    """
     punctuation = _PUNCTUATION.match(text, at)
     if punctuation:
         return punctuation[punctuation.lastindex or 0], punctuation.end()
@@ -105,7 +146,8 @@ def lex(text: str, at: int) -> tuple[str, int]:
         quoted = _QUOTED[first].match(text, at)
         return ("quoted", quoted.end()) if quoted else ("error", len(text))
     if first in "$\\":
-        match = (_INTERPOLATION if first == "$" else _ESCAPES).match(text, at)
+        pattern = _INTERPOLATION if first == "$" else _ESCAPES
+        match = pattern.match(text, at) if first == "\\" or at < closed else None
         return ("interpolation" if first == "$" else "escape", match.end()) if match else ("char", at + 1)
     number = max((m.end() for m in (INT.match(text, at), FLOAT.match(text, at)) if m), default=0)
     name = _ID.match(text, at)
@@ -122,7 +164,7 @@ class ValueParser:
     """Reads one value of a word, from an offset of the word's text to its end."""
 
     def __init__(self, word: Word, text: str, start: int) -> None:
-        self.word = word
+        self.places = Places(word)
         self.text = text
         self.tokens = tokens(text, start)
         self.at = 0
@@ -164,7 +206,7 @@ class ValueParser:
         if token.kind in ("[", "{") or (token.kind == "id" and self.tokens[self.at + 1].kind == "("):
             self.depth += 1
             if self.depth > MAX_DEPTH:
-                raise self.refuse(f"lists and dicts nest more than {MAX_DEPTH} deep here")
+                raise TooDeep
             nested = {"[": self.list, "{": self.dict}.get(token.kind, self.function)()
             self.depth -= 1
             return nested
@@ -279,11 +321,10 @@ class ValueParser:
         return Refused(f"{token.text.strip()!r} can't stand here: {reason}", token.start, token.end)
 
     def make(self, data: Any, start: int, end: int, style: str = "plain") -> Value:
-        part = self.word.cut(start, end)
+        span, via, reason = self.places.part(start, end)
         if isinstance(data, str) and DYNAMIC in data:
-            data = Unknown(part.reason)
-        via = tuple(place for piece in part.pieces for place in piece.via) + part.via
-        return Value(data, part.span, raw=self.text[start:end], style=style, via=via)
+            data = Unknown(reason)
+        return Value(data, span, raw=self.text[start:end], style=style, via=via)
 
 
 def _unknown_in(value: Value) -> Unknown | None:

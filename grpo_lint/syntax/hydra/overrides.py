@@ -12,7 +12,7 @@ import re
 
 from grpo_lint.located import DYNAMIC, Problem, Unknown, Value
 from grpo_lint.syntax.hydra.functions import Sweep
-from grpo_lint.syntax.hydra.grammar import PLAIN, Refused, ValueParser, scalar
+from grpo_lint.syntax.hydra.grammar import MAX_DEPTH, PLAIN, Refused, TooDeep, ValueParser, scalar
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -112,6 +112,8 @@ def _value(word: Word, text: str, start: int) -> Value:
     parser = ValueParser(word, text, start)
     try:
         value = parser.value()
+    except TooDeep:
+        return parser.make(Unknown(f"it nests more than {MAX_DEPTH} deep"), start, len(text))
     except Refused as refused:
         if refused.end >= parser.dynamic:
             return parser.make(Unknown(word.cut(start).reason), start, len(text))

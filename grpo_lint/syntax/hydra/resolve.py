@@ -38,6 +38,9 @@ MISSING = "???"
 MAX_NODES = 200_000
 """Nodes that one resolver makes: references to sections can multiply a small file."""
 MAX_DEPTH = 150
+"""Nested sections of a resolved value."""
+MAX_HOPS = 60
+"""References that lead from one to the next; OmegaConf itself overflows Python's stack at about a hundred."""
 
 _HEAD = re.compile(r"(\.)*[^.[]*")
 _INDEX = re.compile(r"-?[0-9]{1,9}")
@@ -144,8 +147,10 @@ class Resolver:
 
     def _follow(self, value: Value, place: Place | None) -> tuple[Value, Place | None]:
         """What an interpolation stands for, and where that stands; None if it stands nowhere in the tree."""
-        if id(value) in self._open or len(self._open) > MAX_DEPTH:
+        if id(value) in self._open:
             return self._fail(value, f"`{value.data}` refers to itself"), None
+        if len(self._open) >= MAX_HOPS:
+            return self._like(value, Unknown(f"`{value.data}` leads on too many times")), None
         self._open.append(id(value))
         try:
             parts = parse(value.data)
