@@ -261,7 +261,7 @@ def test_two_uses_in_one_job_add_to_the_summary(job: Job) -> None:
 
 def test_the_installation(tmp_path: Path) -> None:
     needs_package_index()
-    job = Job(tmp_path, python=sys.executable)
+    job = Job(tmp_path, python=sys.executable, args="--select=NOT07,NOT17")
     job.put("ds.json", BAD)
     job.put("run.sh", "python3 -m verl.trainer.main_ppo algorithm.adv_estimator=grpo actor_rollout_ref.rollout.n=1\n")
     job.run()

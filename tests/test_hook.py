@@ -26,6 +26,7 @@ N=${N:-8}
 python3 -m verl.trainer.main_ppo \\
     algorithm.adv_estimator=grpo \\
     actor_rollout_ref.rollout.n=%s \\
+    actor_rollout_ref.actor.use_dynamic_bsz=True \\
     trainer.n_gpus_per_node=8
 """
 CLEAN, FAULTY = SCRIPT % "$N", SCRIPT % "1"

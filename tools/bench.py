@@ -29,7 +29,7 @@ python3 -m verl.trainer.main_ppo \\
     algorithm.adv_estimator=grpo \\
     actor_rollout_ref.model.path="$MODEL" \\
     actor_rollout_ref.actor.ppo_mini_batch_size=256 \\
-    actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=8 \\
+    actor_rollout_ref.actor.use_dynamic_bsz=True \\
     trainer.experiment_name=run-{number} \\
     trainer.n_gpus_per_node=8 \\
     "${{ARGS[@]}}" "$@"
