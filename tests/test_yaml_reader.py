@@ -558,3 +558,12 @@ assert yaml.read(SourceFile("a", "a: [1, x]"), "pyyaml")[0].root.plain() == {"a"
 assert yaml.read(SourceFile("a", "a: ["), "pyyaml")[0].problems[0].kind == "syntax"
 """
     subprocess.run([sys.executable, "-c", script], check=True)
+
+
+@pytest.mark.parametrize("text", ["a: [pkg://verl.trainer.config]\n", "b: {c: http://x, d: 1}\n"])
+def test_a_colon_in_a_plain_scalar_of_a_flow_collection(text: str) -> None:
+    """libyaml's old scanner refuses it; PyYAML, which OmegaConf reads with, doesn't."""
+    (document,) = yaml.read(SourceFile("x.yaml", text), "omegaconf")
+    assert document.problems == []
+    assert document.root is not None
+    assert document.root.plain() == pyyaml.safe_load(text)
