@@ -167,6 +167,18 @@ def _async_rollout(run: RunConfig) -> Setting:
     return default(False, "what main_ppo does", "trainer")
 
 
+def sequence_parallel_size(run: RunConfig) -> Setting:
+    """The actor's, or else the engine's own, which the actor's replaces where it is above 1."""
+    actor = option(run, f"{ACTOR}.ulysses_sequence_parallel_size")
+    if not actor.decided or (type(actor.value) is int and actor.value > 1):
+        return actor
+    for key in (f"{FSDP}.ulysses_sequence_parallel_size", f"{ACTOR}.veomni.ulysses_parallel_size"):
+        own = option(run, key)
+        if own.explicit or not own.decided:
+            return own
+    return actor
+
+
 def _unify_shape(run: RunConfig, megatron: bool) -> None:
     """Parallel sizes: tp is the trainer's with Megatron, else the rollout's, since FSDP has none."""
     fields = run.fields
@@ -180,7 +192,7 @@ def _unify_shape(run: RunConfig, megatron: bool) -> None:
     else:
         fields["tp"] = option(run, f"{ROLLOUT}.tensor_model_parallel_size")
         fields["pp"] = derived(1, option(run, f"{ACTOR}.strategy"), note="FSDP has no pipeline")
-        sequence = option(run, f"{ACTOR}.ulysses_sequence_parallel_size")
+        sequence = sequence_parallel_size(run)
         fields["sequence_parallel"] = sequence
         divisors = [sequence]
     hidden = undecided(gpus, nodes, *divisors)

@@ -288,6 +288,7 @@ def batch_over_gpus(o: Operands) -> Iterator[Finding]:
 @relation(
     "INV110", "mini-batch-does-not-divide-by-ranks", "verl",
     mini=number(MINI), n=number(f"{ROLLOUT}.n"), ranks=field("dp_size"), gpus=number(GPUS), nodes=number(NODES),
+    when=lambda run: fsdp(run) or megatron(run),
     since="0.3.0",
     topics=("batch", "parallel"),
     bad=f"{BATCH}=40 {MINI}=10 {ROLLOUT}.n=4 {GPUS}=16 {DYNAMIC}=True",
@@ -398,4 +399,3 @@ def old_key_alone(o: Operands) -> Iterator[Finding]:
 
 
 RULES: tuple[Rule, ...] = tuple(relations(globals()))
-__all__ = ("RULES", "megatron", "streams", "validated")

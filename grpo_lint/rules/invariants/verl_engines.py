@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from grpo_lint.diagnostics import ERROR, NOTE, WARNING
-from grpo_lint.frameworks.verl import ACTOR, MEGATRON, ROLLOUT
+from grpo_lint.diagnostics import NOTE
+from grpo_lint.frameworks.verl import ACTOR, FSDP, MEGATRON, ROLLOUT
 from grpo_lint.rules.avoidance.verl_run import fsdp, megatron
 from grpo_lint.rules.invariants.relation import (
     Operands,
@@ -110,7 +110,7 @@ def rollout_shape(o: Operands) -> Iterator[Finding]:
 
 @relation(
     "INV122", "sequence-parallel-without-packing", "verl",
-    sp=number(SP), packed=value("actor_rollout_ref.model.use_remove_padding"),
+    sp=number(SP, f"{FSDP}.ulysses_sequence_parallel_size"), packed=value("actor_rollout_ref.model.use_remove_padding"),
     when=fsdp, since="0.2",
     topics=("parallel",),
     bad=f"{SP}=2 {GPUS}=8 actor_rollout_ref.model.use_remove_padding=False",
@@ -349,4 +349,3 @@ def separate_pool(o: Operands) -> Iterator[Finding]:
 
 
 RULES: tuple[Rule, ...] = tuple(relations(globals()))
-__all__ = ("ERROR", "PROMPT", "RESPONSE", "RULES", "WARNING", "colocated")
