@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from grpo_lint.frameworks import verl
 from grpo_lint.nearest import suggestion
 from grpo_lint.runconfig import Options, RunConfig, Version
 from grpo_lint.syntax import json
@@ -31,6 +32,16 @@ DEEPSPEED = {
     "fp16": "fp16.enabled",
 }
 """A config with a ZeRO stage is one for DeepSpeed, and rules about DeepSpeed read its keys."""
+
+VERL = {
+    **verl.DIRECT,
+    "lora_rank": f"{verl.MODEL}.lora_rank",
+    "fsdp_mode": f"{verl.ACTOR}.strategy",
+    "gradient_clipping": f"{verl.ACTOR}.optim.clip_grad",
+    "router_replay": f"{verl.MEGATRON}.router_replay.mode",
+    "gating_dtype": f"{verl.MEGATRON}.override_transformer_config.moe_router_dtype",
+}
+"""The options of verl that unified fields are. A config for which a release of verl is targeted is one for verl."""
 
 _RANGE = re.compile(r"(\d+)-(\d+)$")
 _WORDS = {"int": "a whole number", "float": "a number", "bool": "true or false", "str": "a text"}
@@ -65,6 +76,8 @@ def read(source: SourceFile, settings: Settings) -> RunConfig:
         raise InvalidConfig(faults)
     run.versions = {name: Version(text, "--target") for name, text in settings.targets.items()}
     _fill_deepspeed(run)
+    if verl.NAME in settings.targets:
+        _fill_verl(run)
     return run
 
 
@@ -152,3 +165,12 @@ def _fill_deepspeed(run: RunConfig) -> None:
             run.options.put("deepspeed", key, setting.map(lambda _: "AdamW"))
         else:
             run.options.put("deepspeed", key, setting)
+
+
+def _fill_verl(run: RunConfig) -> None:
+    """Give rules about verl the options that they read."""
+    run.framework = verl.NAME
+    for field, key in VERL.items():
+        setting = run.fields.get(field)
+        if setting is not None:
+            run.options.put(verl.NAME, key, setting.map(lambda name: "fsdp" if name == "fsdp1" else name))

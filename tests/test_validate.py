@@ -209,6 +209,17 @@ def test_the_default_profile_judges_by_what_is_certain(capsys: Capture) -> None:
     assert found["NOT01"] == "pass"  # nothing tells that there is one rank
 
 
+def test_a_targeted_release_of_verl_lets_its_rules_judge(capsys: Capture) -> None:
+    config = {"lora_rank": 64, "lora_merge": True, "fsdp_mode": "fsdp1", "rollout_engine": "vllm"}
+    for release, state in (("0.8.0", "warn"), ("0.9.0", "pass")):
+        assert states(validated(capsys, config, "--target", f"verl={release}"))["NOT05"] == state
+    assert states(validated(capsys, config))["NOT05"] == "not applicable"
+    zero = {"gradient_clipping": 0, "fsdp_mode": "fsdp2"}
+    assert states(validated(capsys, zero, "--target", "verl=0.9.1"))["NOT16"] == "fail"
+    alone = {"group_size": 1, "algorithm": "rloo_vectorized"}
+    assert states(validated(capsys, alone, "--target", "verl=0.9.1"))["NOT07"] == "fail"
+
+
 def test_a_profile_of_ones_own(capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     settings = '[profiles.pair]\nextend = "rtx4090"\n[profiles.pair.hardware]\ngpus = 2\ngpu-memory = 48\n'
     (tmp_path / "grpo-lint.toml").write_text(settings, encoding="utf-8")

@@ -187,6 +187,9 @@ rules gets a verdict:
 | not applicable | the rule is about something else |
 | undecided | what is told is not enough to judge |
 
+A config that tells `zero_stage` is judged as one for DeepSpeed as well; with `--target verl=0.9.1`, as one for that
+release of verl.
+
 A key that isn't in the table and a value of another type are errors (exit code 2). `--output text`, `json` and `sarif`
 may be given together; `grpo-lint check --verdicts PATHS` prints the same for the runs of real files.
 
