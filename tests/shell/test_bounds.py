@@ -99,7 +99,7 @@ def test_the_text_of_a_script_is_bounded() -> None:
 
 def test_time_grows_with_the_length() -> None:
     block = (
-        'n=$((n + 1))\nA+=("--x" "$n")\nif [ $n -gt 3 ]; then b="$b $n"; fi\n'
+        'n=$((n + 1))\nA+=("--x" "$n")\nif [ $n -gt 3 ]; then b="$n x"; fi\n'
         'python a.py --n $n \\\n  --k "v ${b:-none}"\n'
     )
 

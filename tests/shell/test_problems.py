@@ -204,3 +204,14 @@ def test_carriage_returns_are_noted_once_and_do_not_end_in_words() -> None:
 )
 def test_what_bash_accepts_has_no_fault(text: str) -> None:
     assert "syntax" not in kinds(read(text))
+
+
+def test_an_unset_variable_is_shown_where_it_is_written() -> None:
+    problem = read("path=$WORK/x\npython a.py --path ${path}\n").problems[0]
+    assert (problem.kind, problem.span.text, problem.span.line) == ("unset-variable", "$WORK", 1)
+    assert problem.cause is not None
+    assert problem.cause.text == "${path}"
+
+
+def test_what_a_syntax_error_skips_is_no_lost_argument() -> None:
+    assert "comment-swallows" not in kinds(read("python a --host <one> <two> \\\n  --data x#1 \\\n  --n 8\n"))

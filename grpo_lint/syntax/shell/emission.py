@@ -159,9 +159,9 @@ class Emission(Builtins):
                 if piece.reason.endswith(" is not set in the script"):
                     name = piece.reason.split(" ", 1)[0]
                     if not names.from_environment(name):
-                        self.missing.append((name, piece.span))
+                        self.missing.append((name, piece))
                 elif "<" in piece.text and (found := re.search(PLACEHOLDER, piece.text)):
-                    self.problem("placeholder", f"{found.group()} is left to be filled in", piece.span)
+                    self.problem("placeholder", f"{found.group()} is left to be filled in", *written(piece))
 
     def unset_variables(self) -> None:
         """Notes the variables that commands use and that no file read here sets anywhere."""
@@ -170,12 +170,17 @@ class Emission(Builtins):
         texts = [source.text for source in (self.main, *self.script.sourced)]
         found = {name for text in texts for name in re.findall(SETS, text)}
         found.update(word for text in texts for line in re.findall(READS, text) for word in re.findall(r"\w+", line))
-        for name, span in self.missing:
+        for name, piece in self.missing:
             if name not in found:
-                self.problem("unset-variable", f"{name} is used but never set", span)
+                self.problem("unset-variable", f"{name} is used but never set", *written(piece))
 
-    missing: list[tuple[str, Span]]
+    missing: list[tuple[str, Piece]]
     main: SourceFile
+
+
+def written(piece: Piece) -> tuple[Span, Span | None]:
+    """Where the piece was first written, and where a command uses it if that is elsewhere."""
+    return (piece.via[-1], piece.span) if piece.via else (piece.span, None)
 
 
 def same_words(first: list[Word], second: list[Word]) -> bool:

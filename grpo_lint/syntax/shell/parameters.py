@@ -96,11 +96,15 @@ class Parameters:
             return Text((unknown(f"{name} is made by the shell", span),)), ""
         if self.environment is None and name in names.ALWAYS_SET:
             return Text((unknown(f"{name} comes from the environment", span),)), ""
+        return None, self.absent(name)
+
+    def absent(self, name: str) -> str:
+        """Why a variable that nothing sets isn't known to be unset; empty if it is."""
         if self.environment is not None:
-            return None, ""
+            return ""
         if self.unread:
-            return None, f"{name} may be set by {self.unread}, which is not here"
-        return None, f"{name} is not set in the script"
+            return f"{name} may be set by {self.unread}, which is not here"
+        return f"{name} is not set in the script"
 
     def special(self, name: str, world: World, span: Span) -> tuple[Subject, str]:
         if name in ("@", "*"):
@@ -133,10 +137,10 @@ class Parameters:
                 return Text((Piece(world.frames[-1].name, span),)), ""
             if name in names.SHELL_MADE:
                 return Text((unknown(f"{name} is made by the shell", span),)), ""
-            return None, "" if self.environment is not None else f"{name} is not set in the script"
+            return None, self.absent(name)
         if isinstance(index, str):
             if variable.items is not None:
-                return Items(_ordered(variable), index == "*", variable.open_ended), ""
+                return Items(variable.words(), index == "*", variable.open_ended), ""
             if variable.value is None:
                 return Items([], index == "*"), ""
             return Items([Word(tuple(variable.value.pieces()), variable.span)], index == "*"), ""
@@ -188,7 +192,7 @@ class Parameters:
         if index is not None:
             word = variable.items.get(index) if variable is not None and variable.items is not None else None
             found: Subject = None if word is None else text_of(word)
-            reason = "" if variable is not None or self.environment is not None else f"{name} is not set in the script"
+            reason = "" if variable is not None else self.absent(name)
         else:
             found, reason = self.subject(Param(name, 0, 0, True), world, span)
         if isinstance(found, Text):
@@ -292,7 +296,7 @@ class Parameters:
             return Items([Word((Piece(name, span),), span) for name in found])
         if isinstance(part.index, str):
             variable = world.vars.get(part.name)
-            keys = _keys(variable) if variable is not None else []
+            keys = variable.keys() if variable is not None else []
             return Items([Word((Piece(str(key), span),), span) for key in keys], part.index == "*")
         subject, reason = self.subject(part, world, span)
         if not isinstance(subject, Text) or subject.reason:
@@ -379,16 +383,6 @@ class Parameters:
             if part.op == "%" and pattern == "/*":
                 return Text((*pieces[:-1], Piece(tail.text.rsplit("/", 1)[0], tail.span, tail.via, "", tail.note)))
         return Text((unknown(subject.reason, span),))
-
-
-def _keys(variable: Variable) -> list[str | int]:
-    items = variable.items or {}
-    return list(items) if variable.assoc else sorted(items, key=int)
-
-
-def _ordered(variable: Variable) -> list[Word]:
-    items = variable.items or {}
-    return [items[key] for key in _keys(variable)]
 
 
 def _note(name: str, reason: str) -> str:

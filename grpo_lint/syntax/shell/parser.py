@@ -8,7 +8,8 @@ from __future__ import annotations
 import re
 
 from grpo_lint.syntax.shell.braces import expand_braces
-from grpo_lint.syntax.shell.lexer import REGEX, SUBSCRIPT, WORD, Lexer, ShellSyntaxError, TooDeep
+from grpo_lint.syntax.shell.heredocs import HereDocuments
+from grpo_lint.syntax.shell.lexer import REGEX, SUBSCRIPT, WORD, ShellSyntaxError, TooDeep
 from grpo_lint.syntax.shell.tree import AndOr, Assign, ListNode, Lit, Pipeline, Redirection, Simple, WordNode
 
 TYPE_CHECKING = False
@@ -45,7 +46,7 @@ class Fault:
         self.end = end
 
 
-class CommandParser(Lexer):
+class CommandParser(HereDocuments):
     def __init__(self, text: str, start: int = 0, end: int | None = None) -> None:
         super().__init__(text, start, end)
         self.faults: list[Fault] = []

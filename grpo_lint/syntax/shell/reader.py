@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 ARGUMENT = re.compile(r"--?[A-Za-z]|\+{0,2}~?[A-Za-z_][\w]*(?:\.[\w]+)+=|\+{1,2}[A-Za-z_]\w*=")
 """How a line starts that belongs to a command above it and is no command of its own."""
+BETWEEN = r"[ \t\n\\]*(?:#[^\n]*(?:\n[ \t\n\\]*|$))*"
+"""Blanks, line ends, backslashes and comments."""
 TRAILING = re.compile(r"\\[ \t]+$")
 
 
@@ -101,6 +103,8 @@ def cut_off(body: ListNode, source: SourceFile, script: Script) -> None:
 def break_between(source: SourceFile, first: Simple, second: Simple) -> Problem | None:
     """Why the second command's words do not reach the first, if that looks like an accident."""
     between = source.text[first.end : second.start]
+    if not re.fullmatch(BETWEEN, between):
+        return None
     lost = Span(source, second.start, second.end)
     lines = between.split("\n")
     if "#" in between:

@@ -142,6 +142,15 @@ class Variable:
         """An array that the caller's own arguments may follow."""
         self.owner: object = None
 
+    def keys(self) -> list[str | int]:
+        """An array's subscripts, in bash's order."""
+        items = self.items or {}
+        return list(items) if self.assoc else sorted(items, key=int)
+
+    def words(self) -> list[Word]:
+        items = self.items or {}
+        return [items[key] for key in self.keys()]
+
     def copy(self) -> Variable:
         other = Variable(self.span, self.value, self.items)
         other.assoc, other.exported, other.integer = self.assoc, self.exported, self.integer
