@@ -24,7 +24,10 @@ if TYPE_CHECKING:
     from grpo_lint.syntax.manifests import Container
     from grpo_lint.syntax.shell import Command
 
-FRAMEWORKS = (verl.NAME, deepspeed.NAME, accelerate.NAME, "torch", "vllm", "sglang", "transformers", "trl")
+FRAMEWORKS = (
+    verl.NAME, deepspeed.NAME, accelerate.NAME, "torch", "vllm", "sglang", "transformers", "trl", "openrlhf",
+    "ms-swift", "megatron-core", "slime",
+)  # fmt: skip
 """The packages whose release can be told with `--target`."""
 
 DEEPSPEED_FLAGS = ("--deepspeed", "--deepspeed_config", "--ds_config")

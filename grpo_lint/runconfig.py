@@ -64,6 +64,12 @@ class Options:
             if framework is None or name == framework:
                 yield name, key, self.get(name, key)
 
+    def keys(self, framework: str) -> Iterator[str]:
+        """The keys of a framework's options that something sets."""
+        for name, key in self._set:
+            if name == framework:
+                yield key
+
     def all(self) -> Iterator[tuple[str, str, Setting]]:
         """`written`, then the defaults that nothing overrides."""
         yield from self.written()

@@ -19,7 +19,20 @@ if TYPE_CHECKING:
 
     from grpo_lint.discover import Repository
 
-PACKAGES = ("verl", "deepspeed", "accelerate", "torch", "vllm", "sglang", "transformers", "trl")
+PACKAGES = (
+    "verl",
+    "deepspeed",
+    "accelerate",
+    "torch",
+    "vllm",
+    "sglang",
+    "transformers",
+    "trl",
+    "openrlhf",
+    "ms-swift",
+    "megatron-core",
+    "slime",
+)
 
 _RELEASE = r"v?(\d+(?:\.\d+)+(?:\.?(?:post|dev|rc|a|b)\d+)*)"
 _NAME = "|".join(PACKAGES)

@@ -123,7 +123,7 @@ class Dialect:
 
     def kind(self, flag: str) -> Kind | None:
         """How an option is taken, by its flag as written without a value; None for one that no table has."""
-        name = self._folded(flag)
+        name = self.folded(flag)
         if name not in self._known:
             self._known[name] = self._found(name)
         return self._known[name]
@@ -138,7 +138,7 @@ class Dialect:
             return Kind(f"{whole.name}.{keys}", "", 1, 1) if whole is not None and keys else None
         if not self.abbreviates or not name.startswith("--") or len(name) < 3:
             return None
-        whole_names = [known for known in self._names() if known.startswith(name)]
+        whole_names = [known for known in self.names() if known.startswith(name)]
         matches = {kind.name: kind for known in whole_names if (kind := self._spelled(known)) is not None}
         return next(iter(matches.values())) if len(matches) == 1 else None
 
@@ -179,7 +179,7 @@ class Dialect:
             self._other_names[table_name] = spelled
         return self._other_names[table_name]
 
-    def _names(self) -> Iterator[str]:
+    def names(self) -> Iterator[str]:
         """Every name and alias that a line may hold, opposites included."""
         for table_name, prefix in (*self.tables, *((("transformers", ""),) if self.inherits else ())):
             for name in (*tables.table(table_name).options, *self._aliases(table_name)):
@@ -187,7 +187,7 @@ class Dialect:
                     yield prefix + name[2:] if prefix else name
                     yield f"--no{'_' if self.folds == '_' else '-'}{name[2:]}"
 
-    def _folded(self, flag: str) -> str:
+    def folded(self, flag: str) -> str:
         """A name as the table spells it; what follows the first dot is a key, not a name."""
         if not self.folds or not flag.startswith("--"):
             return flag

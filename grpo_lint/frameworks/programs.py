@@ -1,0 +1,244 @@
+"""Programs whose whole parser the option tables hold: what a launch gives them, and where.
+
+    program = program_of(run)            # None: a program with options of its own, or none of these
+    program.uses                         # the options given, in order, each with what its table says of it
+    program.release("vllm")              # the release of a table's package, where it is told
+
+A script of somebody's own reads options that no table has; nothing can be said of what it doesn't know. A program is
+`closed` where its own package alone says what it reads, so that a release that was read settles the matter.
+"""
+
+from __future__ import annotations
+
+import re
+from importlib import import_module
+
+from grpo_lint.frameworks import tables
+from grpo_lint.frameworks.flags import Given, parse
+from grpo_lint.located import DYNAMIC
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
+    from grpo_lint.frameworks.flags import Dialect, Kind
+    from grpo_lint.located import Word
+    from grpo_lint.runconfig import RunConfig, Version
+    from grpo_lint.source import Span
+    from grpo_lint.unified import Origin
+
+PACKAGES = {"megatron": "megatron-core", "ms_swift": "ms-swift"}
+"""Table: the package whose release its options go by, where the name is another."""
+READ = ("vllm", "sglang", "openrlhf", "trl", "ms_swift", "slime", "megatron")
+"""Frameworks that have such programs."""
+_NAME = re.compile(r"--[A-Za-z][\w.-]*")
+_COMMON = frozenset(("--help", "--version", "--config", "--accelerate_config"))
+"""What parsers take besides their options."""
+
+
+class Use:
+    """An option as a launch gives it.
+
+    `shown` is its name as given, `written` the same as the parser folds it; `kind` how it is taken (None: no table has
+    it); `table`, `name` and `entry` are set where that very name is in a table. `span` is the place of the name,
+    `words` its values on the line, `origin` the origin of a value that stands in a file.
+    """
+
+    __slots__ = ("entry", "kind", "name", "origin", "shown", "span", "table", "words", "written")
+
+    def __init__(
+        self,
+        shown: str,
+        written: str,
+        kind: Kind | None,
+        span: Span,
+        words: tuple[Word, ...] = (),
+        origin: Origin | None = None,
+    ) -> None:
+        self.shown = shown
+        self.written = written
+        self.kind = kind
+        self.span = span
+        self.words = words
+        self.origin = origin
+        self.table = ""
+        self.name = ""
+        self.entry: dict[str, Any] = {}
+
+    def __repr__(self) -> str:
+        return f"Use({self.written})"
+
+
+class Program:
+    """A program, how it reads its line, and what it is given there and in the file that it names.
+
+    `loose` are words that belong to no option, each with the option that stands before it.
+    """
+
+    __slots__ = ("closed", "dialect", "loose", "more", "run", "title", "uses")
+
+    def __init__(self, run: RunConfig, title: str, dialect: Dialect, closed: bool, more: tuple[str, ...] = ()) -> None:
+        self.run = run
+        self.title = title
+        self.dialect = dialect
+        self.closed = closed
+        self.more = more
+        self.uses: list[Use] = []
+        self.loose: list[tuple[Word, Use]] = []
+
+    def release(self, table: str) -> Version | None:
+        """The release of a table's package that the run is known to use."""
+        return self.run.versions.get(PACKAGES.get(table, table))
+
+    def names(self) -> list[str]:
+        """Every name that the program takes, in some release."""
+        found = list(self.dialect.names())
+        for table in self.more:
+            found += [name for name in tables.table(table).options if name.startswith("--")]
+        return found
+
+    def takes(self, name: str) -> bool:
+        """Whether a table has a name, if only in Python, or a name begins with it where that may be enough."""
+        if name in _COMMON or any(name in tables.table(table).options for table, _ in self.dialect.tables):
+            return True
+        if any(name in tables.table(table).options for table in self.more):
+            return True
+        shortened = self.dialect.abbreviates or self.dialect.bools == "optional"  # Hugging Face's parser shortens, too
+        return shortened and any(known.startswith(name) for known in self.names())
+
+
+_last: tuple[RunConfig, Program | None] | None = None
+"""The run asked for last, since each rule asks for the same one in turn."""
+
+
+def program_of(run: RunConfig) -> Program | None:
+    """The program that a launch starts, if its whole parser is known."""
+    global _last
+    if run.framework not in READ:
+        return None
+    if _last is None or _last[0] is not run:
+        _last = run, _started(run)
+    return _last[1]
+
+
+def _started(run: RunConfig) -> Program | None:
+    at = next((at for at, word in enumerate(run.command) if word.span is run.anchor), None)
+    if at is None:
+        return None
+    name, args = run.command[at].text.rsplit("/", 1)[-1], run.command[at + 1 :]
+    module = import_module(f"grpo_lint.frameworks.{run.framework}")
+    told = _told(run, name, args[0].text if args else "")
+    if told is None:
+        return None
+    title, skipped, closed = told
+    program = Program(run, title, module.DIALECT, closed, ("accelerate",) if run.framework == "trl" else ())
+    _from_file(run, program)
+    _from_line(args[skipped:], program)
+    return program
+
+
+def _told(run: RunConfig, name: str, first: str) -> tuple[str, int, bool] | None:
+    """(what to call the program, how many arguments name its command, whether it is closed)."""
+    framework = run.framework
+    if framework == "vllm":
+        return ("vllm serve", 1, True) if first == "serve" else ("vllm's server", 0, True)
+    if framework == "sglang":  # `sglang serve` may start a server for diffusion models, which has options of its own
+        return ("sglang serve", 1, False) if name == "sglang" else ("sglang.launch_server", 0, True)
+    if framework == "openrlhf":
+        return (run.engine, 0, True) if run.engine == "train_ppo_ray" else None
+    if framework == "trl":
+        return ("trl grpo", 1, False) if name == "trl" and first == "grpo" else None
+    if framework == "ms_swift":
+        command = run.engine.rpartition(" ")[2]
+        return (run.engine, int(first == command), False) if command in ("rlhf", "sft", "pt") else None
+    if framework == "slime":
+        return (name, 0, False) if name in ("train.py", "train_async.py") and run.engine != "miles" else None
+    return (name, 0, False) if name in ("pretrain_gpt.py", "train_rl.py") else None
+
+
+def _from_line(args: Sequence[Word], program: Program) -> None:
+    arguments = parse(args, program.dialect)
+    used: dict[int, Use] = {}
+    for given in arguments.given:
+        name = _written(given)
+        folded = program.dialect.folded(name)
+        kind = program.dialect.kind(folded) if DYNAMIC not in name else given.kind
+        use = Use(name, folded, kind, _flag_place(given.span, name), given.values)
+        _look_up(use, program)
+        program.uses.append(use)
+        used[given.span.start] = use
+    loose = {id(word) for word in arguments.positionals}
+    for at, word in enumerate(args[1:]):
+        before = args[at]
+        if id(word) in loose and before.span.start in used and "=" not in before.text:
+            program.loose.append((word, used[before.span.start]))
+
+
+def _written(given: Given) -> str:
+    """A flag's name as it is written where it stands as such, else as its table spells it."""
+    text = given.span.text.partition("=")[0]
+    return text if _NAME.fullmatch(text) else given.kind.name
+
+
+def _flag_place(span: Span, name: str) -> Span:
+    return span.file.span(span.start, span.start + len(name)) if span.text.startswith(f"{name}=") else span
+
+
+def _from_file(run: RunConfig, program: Program) -> None:
+    """What a file gives that the line names: keys are flags there."""
+    for _, key, setting in run.options.written(run.framework):
+        origin = next((origin for origin in setting.chain if origin.layer == "file" and origin.span), None)
+        if origin is None or origin.span is None or "." in key:
+            continue
+        folded = program.dialect.folded(key)
+        use = Use(key, folded, program.dialect.kind(folded), key_place(origin.span, key[2:]), (), origin)
+        _look_up(use, program)
+        program.uses.append(use)
+
+
+def _look_up(use: Use, program: Program) -> None:
+    """Find the table's entry for a name as it is written."""
+    dialect = program.dialect
+    for table, prefix in (*dialect.tables, *((("transformers", ""),) if dialect.inherits else ())):
+        name = "--" + use.written[len(prefix) :] if prefix and use.written.startswith(prefix) else use.written
+        if prefix and name is use.written:
+            continue
+        entry = tables.table(table).options.get(name)
+        if entry is not None and _of_command(entry, program):
+            use.table, use.name, use.entry = table, name, entry
+            return
+
+
+def _of_command(entry: dict[str, Any], program: Program) -> bool:
+    """Whether an entry is the program's own: ms-swift has two families of commands, which share names."""
+    command = str(entry.get("more", {}).get("command", ""))
+    return program.run.framework != "ms_swift" or command.partition(" ")[0] == program.title.partition(" ")[0]
+
+
+def key_place(value: Span, key: str) -> Span:
+    """Where the key before a value stands in a file; the value's own place if that can't be told.
+
+    A key further up, of the section that holds the value, is the last one of its name before it.
+    """
+    leaf = re.escape(key.rpartition(".")[2]).replace("_", "[-_]").replace(r"\-", "[-_]")
+    text = value.file.text
+    found = None
+    for match in re.compile(rf"""(?<![\w.-])(["']?){leaf}\1\s*:""").finditer(text, 0, value.start):
+        found = match
+    if found is None:
+        return value
+    return value.file.span(found.start(), found.start() + len(found[0][:-1].rstrip()))
+
+
+def strangers(program: Program) -> Iterator[Use]:
+    """The options given that no table has in any release."""
+    for use in program.uses:
+        unknown = use.kind is None and not use.entry and _NAME.fullmatch(use.written)
+        if unknown and not _below_json(use, program) and not program.takes(use.written):
+            yield use
+
+
+def _below_json(use: Use, program: Program) -> bool:
+    """Whether a name is a key of an option that takes JSON, which may have keys of its own."""
+    return program.dialect.dotted and "." in use.written

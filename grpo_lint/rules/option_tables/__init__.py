@@ -1,0 +1,1 @@
+"""Rules that compare options with what a framework's releases have."""

@@ -1,0 +1,141 @@
+"""Options that are accepted and that nothing reads, since another one is off."""
+
+from __future__ import annotations
+
+from grpo_lint.diagnostics import WARNING
+from grpo_lint.rules.rule import Finding, rule
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from grpo_lint.runconfig import RunConfig
+    from grpo_lint.unified import Setting
+
+TRL_VLLM = (
+    "--vllm_mode", "--vllm_gpu_memory_utilization", "--vllm_tensor_parallel_size", "--vllm_server_base_url",
+    "--vllm_server_host", "--vllm_server_port", "--vllm_server_timeout", "--vllm_enable_sleep_mode",
+)  # fmt: skip
+"""Read where `use_vllm` is on only (trl 0.24.0 and 1.16.0, trainer/grpo_trainer.py)."""
+VLLM_LORA = ("--max-lora-rank", "--max-loras", "--max-cpu-loras", "--fully-sharded-loras", "--lora-dtype")
+"""Parts of a LoRAConfig, which is made where `enable_lora` is on only (vllm, engine/arg_utils.py)."""
+VLLM_GRAPHS = (
+    "--cuda-graph-sizes", "--cudagraph-capture-sizes", "--max-cudagraph-capture-size",
+    "--compilation-config.cudagraph_capture_sizes",
+)  # fmt: skip
+"""Sizes of CUDA graphs, which `enforce_eager` empties (vllm, config/vllm.py)."""
+OPENRLHF_LORA = {
+    "--ds.lora.rank": ("--ds.lora.alpha", "--ds.lora.dropout", "--ds.lora.target_modules"),
+    "--lora_rank": ("--lora_alpha", "--lora_dropout", "--target_modules"),
+}
+"""Read where the rank is above 0 only (OpenRLHF 0.11.2, models/actor.py)."""
+MODEL = "actor_rollout_ref.model"
+
+READ = ("openrlhf", "trl", "verl", "vllm")
+
+
+@rule(
+    "OPT14",
+    "option-that-nothing-reads",
+    severity=WARNING,
+    evidence="solid",
+    topics=("options", "lora"),
+    frameworks=READ,
+)
+def option_that_nothing_reads(run: RunConfig) -> Iterator[Finding]:
+    """An option is given whose reader is switched off.
+
+    ## What it does
+    Reports options of LoRA where no adapter is trained or served (verl's FSDP engine, OpenRLHF, `vllm serve`),
+    `vllm_*` options of `trl grpo` without `use_vllm`, and sizes of CUDA graphs beside `enforce_eager`.
+
+    ## Why it matters
+    The option is accepted and does nothing. A run that was meant to train an adapter trains all weights.
+
+    ## Example
+    ```bash
+    vllm serve Qwen/Qwen3-8B --max-lora-rank 64
+    ```
+
+    ## Use instead
+    ```bash
+    vllm serve Qwen/Qwen3-8B --max-lora-rank 64 --enable-lora
+    ```
+
+    ## When it does not apply
+    An adapter that is switched off in so many words (`lora_rank=0`); lines of which a part isn't known. LoRA options
+    of `trl` and of verl's Megatron engine are DO19's, optimizer options of verl DO02's.
+
+    ## Sources
+    trl 0.24.0 and 1.16.0 (`trainer/grpo_trainer.py`), OpenRLHF 0.11.2 (`models/actor.py`), verl
+    0.5.0 to 0.9.1 (`workers/fsdp_workers.py`, `workers/engine/fsdp/transformer_impl.py`), vllm
+    (`engine/arg_utils.py`, `config/vllm.py`).
+    """
+    if not run.command or not run.complete:
+        return
+    if run.framework == "verl":
+        yield from _of_verl(run)
+    elif run.framework in ("trl", "openrlhf", "vllm"):
+        from grpo_lint.frameworks.programs import program_of
+
+        if program_of(run) is not None:
+            yield from _of_program(run)
+
+
+def _of_program(run: RunConfig) -> Iterator[Finding]:
+    framework = run.framework
+    if framework == "trl":
+        yield from _switched_off(run, "--use_vllm", TRL_VLLM)
+    elif framework == "vllm":
+        if not run.option(framework, "--lora-modules").explicit:
+            yield from _switched_off(run, "--enable-lora", VLLM_LORA)
+        if run.option(framework, "--enforce-eager").value is True:
+            for setting in _given(run, VLLM_GRAPHS):
+                message = f"{setting.key} does nothing: --enforce-eager captures no graphs"
+                yield Finding(message, setting, "", ((run.option(framework, "--enforce-eager"), "no graphs"),))
+    else:
+        dotted = any(name.startswith("--ds.") for name in run.options.keys(framework))
+        rank = "--ds.lora.rank" if dotted else "--lora_rank"
+        if not run.option(framework, rank).explicit:
+            for setting in _given(run, OPENRLHF_LORA[rank]):
+                message = f"{setting.key} does nothing: without {rank} no adapter is trained"
+                yield Finding(message, setting, help=f"set {rank}, or remove {setting.key}")
+
+
+def _switched_off(run: RunConfig, switch: str, names: tuple[str, ...]) -> Iterator[Finding]:
+    """The options given of those that nothing reads while a switch, which nothing sets, is off."""
+    setting = run.option(run.framework, switch)
+    if setting.explicit or setting.value not in (False, None) or not setting.decided:
+        return
+    for given in _given(run, names):
+        message = f"{given.key} does nothing: {switch} is off, as it is by default"
+        yield Finding(message, given, help=f"add {switch}, or remove {given.key}")
+
+
+def _given(run: RunConfig, names: tuple[str, ...]) -> Iterator[Setting]:
+    for name in names:
+        setting = run.option(run.framework, name)
+        if setting.explicit and setting.value not in (None, False):
+            yield setting
+
+
+def _of_verl(run: RunConfig) -> Iterator[Finding]:
+    """The FSDP engine wraps the model where the rank is above 0 or an adapter is named."""
+    given = list(_given(run, (f"{MODEL}.lora_alpha", f"{MODEL}.target_modules")))
+    if not given:
+        return
+    others = (f"{MODEL}.lora_rank", f"{MODEL}.lora_adapter_path", f"{MODEL}.lora.rank")
+    rank, adapter, nested = (run.option(run.framework, key) for key in others)
+    strategy = run.option(run.framework, "actor_rollout_ref.actor.strategy")
+    if rank.explicit or rank.value != 0 or not adapter.decided or adapter.value or not nested.decided or nested.value:
+        return
+    if strategy.value not in ("fsdp", "fsdp2"):
+        return
+    for setting in given:
+        message = (
+            f"{setting.key}={setting.value} does nothing: lora_rank is 0, its default, so that no adapter is trained"
+        )
+        yield Finding(message, setting, help="set actor_rollout_ref.model.lora_rank, or remove this")
+
+
+RULES = (option_that_nothing_reads,)

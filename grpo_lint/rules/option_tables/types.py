@@ -1,0 +1,265 @@
+"""Values that an option's parser refuses: no number where one is read, none of the choices, text for null."""
+
+from __future__ import annotations
+
+import re
+
+from grpo_lint.diagnostics import ERROR, WARNING
+from grpo_lint.rules.rule import Finding, rule
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from grpo_lint.frameworks.deepspeed_keys import Key
+    from grpo_lint.frameworks.programs import Program, Use
+    from grpo_lint.runconfig import RunConfig
+    from grpo_lint.unified import Setting
+
+_NUMBER = re.compile(r"(?:Optional\[)?(int|float)\]?(?: \| None)?$")
+_BOOL = re.compile(r"(?:Optional\[)?bool\]?(?: \| None)?$")
+_BOOLEANS = frozenset(("yes", "true", "t", "y", "1", "no", "false", "f", "n", "0"))
+"""What transformers' `string_to_bool` takes (hf_argparser.py, 5.24.0)."""
+_FREE = frozenset(("auto", "none", "null", "max", ""))
+"""Words that the servers' own converters take for some numbers."""
+_SUFFIXED = re.compile(r"\d+(?:\.\d+)?[kmgtKMGT]$")
+_PLACEHOLDER = re.compile(r"<[^<>]*>|\$[{(]|\{\{|^(?!TRUE$|FALSE$|NONE$)[A-Z][A-Z0-9_]{2,},?$|^@|^%|__")
+"""Text that something fills in before the program reads it."""
+_SWITCHES = ("store_true", "store_false", "BooleanOptionalAction")
+EXTENSIBLE = frozenset(
+    (
+        "--attention-backend", "--decode-attention-backend", "--prefill-attention-backend", "--quantization",
+        "--load-format", "--tool-call-parser", "--reasoning-parser", "--kv-cache-dtype", "--moe-runner-backend",
+    )
+)  # fmt: skip
+"""Options whose choices plugins and other releases add to."""
+
+LOSS_AGG_MODES = (
+    "token-mean", "token-sum", "seq-mean-token-sum", "seq-mean-token-mean", "seq-mean-token-sum-norm",
+)  # fmt: skip
+VERL = {
+    "actor_rollout_ref.actor.loss_agg_mode": LOSS_AGG_MODES,
+    "critic.loss_agg_mode": LOSS_AGG_MODES,
+}
+"""Read in verl 0.5.0 to 0.9.1 (trainer/ppo/core_algos.py, workers/config/actor.py): any other value is refused."""
+VERL_WORDS = frozenset(
+    (
+        *VERL, "actor_rollout_ref.actor.kl_loss_type", "algorithm.kl_penalty", "algorithm.adv_estimator",
+        "actor_rollout_ref.rollout.name", "actor_rollout_ref.actor.strategy", "critic.strategy",
+    )
+)  # fmt: skip
+"""Options of verl that take a name, and compare it."""
+
+READ = ("deepspeed", "megatron", "ms_swift", "openrlhf", "sglang", "slime", "trl", "verl", "vllm")
+
+
+@rule("OPT12", "value-that-no-parser-takes", severity=ERROR, evidence="solid", topics=("options",), frameworks=READ)
+def value_that_no_parser_takes(run: RunConfig) -> Iterator[Finding]:
+    """A value of another type than the option has, or none of its choices.
+
+    ## What it does
+    Checks the values of programs whose whole parser is known against the option's type and choices, the values of
+    DeepSpeed's JSON against its models, and, for verl, names that are compared (`loss_agg_mode=True`) and `None` given
+    for null, which Hydra reads as the text "None".
+
+    ## Why it matters
+    The parser ends the program. Hydra ends nothing: the text "None" is true where the code asks whether the option is
+    set.
+
+    ## Example
+    ```bash
+    vllm serve Qwen/Qwen3-8B --tensor-parallel-size 0.5
+    ```
+
+    ## Use instead
+    ```bash
+    vllm serve Qwen/Qwen3-8B --tensor-parallel-size 2
+    ```
+
+    ## When it does not apply
+    Options that plugins add choices to; choices at an unknown release, unless the value is a bool, a number or the
+    choice in other letters; numbers that a server's own converter reads, such as `16k` and `auto`.
+
+    ## Sources
+    argparse of Python 3.11; vllm 0.33.0 (`engine/arg_utils.py`), sglang 0.5.23, OpenRLHF 0.11.2, transformers 5.24.0
+    (`hf_argparser.py`), deepspeed 0.19.8 (`runtime/zero/config.py`), hydra-core 1.3.2 (`grammar/OverrideLexer.g4`).
+    """
+    if run.framework == "verl":
+        yield from _of_verl(run)
+    elif run.command:
+        from grpo_lint.frameworks.programs import program_of
+
+        program = program_of(run)
+        if program is not None:
+            for use in program.uses:
+                yield from _of_use(program, use)
+            yield from _loose(program)
+    if any(True for _ in run.options.keys("deepspeed")):
+        from grpo_lint.frameworks.deepspeed_keys import written
+
+        for key in written(run):
+            yield from _of_key(key)
+
+
+# -- command lines
+
+
+def _of_use(program: Program, use: Use) -> Iterator[Finding]:
+    kind = use.kind
+    if kind is None or not use.entry or "Action" in str(use.entry.get("more", {}).get("action")):
+        return
+    for word in use.words:
+        text = word.text
+        if word.dynamic or text[:1] in ("{", "[") or _PLACEHOLDER.search(text):
+            continue
+        why = _refusal(program, use, text)
+        if why:
+            yield Finding(f"{program.title} refuses {use.shown} {text}: {why}", word.span)
+            return
+
+
+def _refusal(program: Program, use: Use, text: str) -> str:
+    """Why a parser refuses a word; "" where it doesn't."""
+    entry, server = use.entry, program.run.framework in ("vllm", "sglang")
+    action = str(entry.get("more", {}).get("action") or "")
+    if action in _SWITCHES:
+        return "a switch takes no value"
+    number = _NUMBER.match(entry.get("type") or "")
+    choices = entry.get("choices")
+    if number and not choices:
+        free = server and (text.lower() in _FREE or _SUFFIXED.match(text))
+        return (
+            ""
+            if free or _reads(text, number[1])
+            else f"it reads {'a whole number' if number[1] == 'int' else 'a number'}"
+        )
+    if _BOOL.match(entry.get("type") or "") and program.dialect.bools == "optional":
+        return "" if text.lower() in _BOOLEANS else "it reads true or false"
+    if (
+        isinstance(choices, list)
+        and use.name not in EXTENSIBLE
+        and all(isinstance(each, (str, int)) for each in choices)
+    ):
+        return _no_choice(program, use, text, [str(choice) for choice in choices])
+    return ""
+
+
+def _reads(text: str, kind: str) -> bool:
+    try:
+        int(text) if kind == "int" else float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _no_choice(program: Program, use: Use, text: str, choices: list[str]) -> str:
+    """Choices differ between releases: a name that is none of them is one only at the release that they are of."""
+    from grpo_lint.frameworks import tables
+
+    if text in choices:
+        return ""
+    version, newest = program.release(use.table), tables.table(use.table).releases[-1]
+    lowered = text.lower()
+    other_case = [choice for choice in choices if choice.lower() == lowered]
+    certain = lowered in ("true", "false") or _reads(text, "float") or bool(other_case)
+    if certain or (version is not None and version.text == newest):
+        return f"its choices are {', '.join(choices)}"
+    return ""
+
+
+def _loose(program: Program) -> Iterator[Finding]:
+    """`--bf16 True`, where `--bf16` is a switch: argparse takes `True` for an argument that it doesn't know."""
+    if program.run.framework not in ("openrlhf", "slime", "megatron"):
+        return
+    for word, use in program.loose:
+        action = use.entry.get("more", {}).get("action") or ""
+        if action in _SWITCHES and word.text.lower() in ("true", "false"):
+            message = f"{program.title} refuses {use.shown} {word.text}: a switch takes no value"
+            help = "remove the value" if word.text.lower() == "true" else f"remove {use.shown}"
+            yield Finding(message, word.span, "", ((use.span, "a switch"),), help)
+
+
+# -- DeepSpeed
+
+
+def _of_key(key: Key) -> Iterator[Finding]:
+    from grpo_lint.frameworks.deepspeed_keys import entry, strict_since
+
+    found = entry(key.path)
+    if found is None or strict_since(key.path) is None or key.data == "auto":
+        return
+    why = _model_refuses(found[1], key.data)
+    if why and key.origin.span is not None:
+        shown = "null" if key.data is None else repr(key.data) if isinstance(key.data, str) else key.data
+        yield Finding(f"deepspeed refuses {key.path}: {shown}: {why}", key.origin.span)
+
+
+def _model_refuses(entry: dict[str, Any], data: Any) -> str:
+    """Why pydantic refuses a value (2.x, lax mode); "" where it may not."""
+    type_, choices = entry.get("type") or "", entry.get("choices")
+    if choices and all(isinstance(choice, str) for choice in choices):
+        free = data in choices or not isinstance(data, (str, bool)) or _PLACEHOLDER.search(str(data))
+        return "" if free else f"its choices are {', '.join(choices)}"
+    if choices:
+        wrong = type(data) is int and data not in choices
+        return f"its choices are {', '.join(map(str, choices))}" if wrong else ""
+    if not isinstance(data, str) or _PLACEHOLDER.search(data):
+        return ""
+    if _BOOL.match(type_) and data.lower() not in (*_BOOLEANS, "on", "off"):
+        return "it reads true or false"
+    number = _NUMBER.match(type_)
+    if number and not _reads(data, "float"):
+        return "it reads a number"
+    return ""
+
+
+# -- verl
+
+
+def _of_verl(run: RunConfig) -> Iterator[Finding]:
+    from grpo_lint.frameworks.verl import NAME
+
+    for key in run.options.keys(NAME):
+        if key in VERL_WORDS:
+            yield from _of_word(key, run.option(NAME, key))
+    for key in list(run.options.keys(NAME)):
+        setting = run.option(NAME, key)
+        if setting.value == "None" and setting.known and setting.explicit and key not in VERL_WORDS:
+            yield from _text_for_null(run, key, setting)
+
+
+def _of_word(key: str, setting: Setting) -> Iterator[Finding]:
+    choices = VERL.get(key)
+    if not setting.known or not setting.explicit or setting.value is None:
+        return
+    if isinstance(setting.value, (bool, int, float)):
+        help = f"write one of {', '.join(choices)}" if choices else "write a name"
+        yield Finding(
+            f"{key}={setting.value}: verl compares it with names, and {setting.value} is none", setting, help=help
+        )
+    elif choices and setting.value not in choices and "${" not in setting.value:
+        yield Finding(f"verl refuses {key}={setting.value}: its choices are {', '.join(choices)}", setting)
+
+
+def _text_for_null(run: RunConfig, key: str, setting: Setting) -> Iterator[Finding]:
+    """`key=None`, where the tree has null or a number."""
+    below = next((origin.data for origin in setting.chain if origin.layer in ("default", "base")), "")
+    if setting.origin is None or setting.origin.layer != "override":
+        return
+    default = _default(run, key) if below == "" else below
+    if default is None or (isinstance(default, (bool, int, float))):
+        message = f"{key}=None is the text 'None' to hydra, which is true where the code asks whether it is set"
+        yield Finding(message, setting, help="write null", severity=WARNING)
+
+
+def _default(run: RunConfig, key: str) -> Any:
+    """What verl's tree has where nothing is set; text where that isn't known."""
+    from grpo_lint.frameworks import tables
+
+    version = run.versions.get("verl")
+    value = tables.verl_tree(version.text if version is not None else None).get(key)
+    return value if value is not tables.MISSING else "unknown"
+
+
+RULES = (value_that_no_parser_takes,)
