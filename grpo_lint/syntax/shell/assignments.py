@@ -45,7 +45,8 @@ class Assignments(Conditions):
     def assign(self, world: World, name: str, value: Text, span: Span) -> None:
         self.set_variable(world, name, Variable(span, value))
 
-    def assignment(self, node: Assign, world: World) -> None:
+    def assignment(self, node: Assign, world: World, given: Text | None = None) -> None:
+        """Makes an assignment; `given` is its value where that was expanded before."""
         name = node.name
         old = world.vars.get(name)
         if old is not None and old.reference and old.value is not None:
@@ -56,7 +57,7 @@ class Assignments(Conditions):
         elif node.index is not None:
             self.assign_element(node, name, old, world)
         else:
-            value = self.text(node.value, world)
+            value = self.text(node.value, world) if given is None else given
             if node.append:
                 value = self.appended(name, old, value, node, world)
             elif old is not None and old.value is not None:
@@ -163,11 +164,14 @@ class Assignments(Conditions):
         if "f" in flags or "p" in flags or "F" in flags:
             return
         local = name == "local" or (name in ("declare", "typeset") and "g" not in flags and bool(world.frames))
-        for item in node.words:
-            if isinstance(item, Assign):
-                self.prepare(item.name, flags, local, world, self.place.span(item.start, item.end), True)
-                self.assignment(item, world)
-                self.mark(item.name, flags, removed, world)
+        assigns = [item for item in node.words if isinstance(item, Assign)]
+        given = [
+            self.text(item.value, world) if item.items is None else None for item in assigns
+        ]  # all before any is set
+        for item, value in zip(assigns, given, strict=True):
+            self.prepare(item.name, flags, local, world, self.place.span(item.start, item.end), True)
+            self.assignment(item, world, value)
+            self.mark(item.name, flags, removed, world)
         for word in argv[1:]:
             if word.text[:1] not in "-+":
                 self.declared_word(word, flags, removed, local, world)

@@ -22,7 +22,7 @@ from grpo_lint.syntax.shell.tree import (
     Test,
     While,
 )
-from grpo_lint.syntax.shell.values import Text, World, Woven, moved, unknown
+from grpo_lint.syntax.shell.values import Text, World, Woven, lines_of, moved, unknown
 from grpo_lint.syntax.shell.worlds import Verdict
 
 TYPE_CHECKING = False
@@ -54,8 +54,27 @@ class Evaluator(Loops):
         self.nested += 1
         if not isinstance(node, PLAIN) and node.redirects:
             self.redirected(node.redirects, worlds)
-        after = HANDLERS[type(node)](self, node, worlds)
+            after = self.fed(node, worlds)
+        else:
+            after = HANDLERS[type(node)](self, node, worlds)
         self.nested -= 1
+        return after
+
+    def fed(self, node: Any, worlds: list[World]) -> list[World]:
+        """A compound command with redirections: a here-document or here-string is what it reads."""
+        given = next((r for r in node.redirects if r.op == "<<<" or r.body is not None), None)
+        other = any(r.op == "<" for r in node.redirects)
+        if given is None and not other:
+            return HANDLERS[type(node)](self, node, worlds)
+        before = worlds[0].input
+        for world in worlds:
+            value = (
+                self.text(given.body if given.body is not None else given.target, world) if given is not None else None
+            )
+            world.input = None if value is None or value.reason else lines_of(value)
+        after = HANDLERS[type(node)](self, node, worlds)
+        for world in after:
+            world.input = before
         return after
 
     def finish(self, worlds: list[World]) -> None:

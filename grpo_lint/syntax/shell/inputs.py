@@ -44,6 +44,12 @@ class Inputs(Assignments):
             elif NAME.match(text):
                 names.append(text)
         given = next((r for r in call.node.redirects if r.op == "<<<" or (r.op in ("<<", "<<-") and r.body)), None)
+        if given is None and world.input is not None:
+            left = bool(world.input)
+            value = world.input.pop(0) if left else EMPTY
+            world.status = 0 if left else 1
+            self.read_into(names, array, value, call, world)
+            return
         if given is None:
             reason = "it is read from input"
             world.status = None

@@ -110,6 +110,21 @@ def text_of(word: Word) -> Text:
     return Text(word.pieces)
 
 
+def lines_of(value: Text) -> list[Text]:
+    """A text's lines, without their ends."""
+    done: list[list[Piece]] = [[]]
+    for piece in value.pieces():
+        at = 0
+        while (stop := piece.text.find("\n", at)) >= 0:
+            done[-1].append(cut(piece, at, stop))
+            done.append([])
+            at = stop + 1
+        done[-1].append(cut(piece, at, len(piece.text)))
+    if not any(piece.text for piece in done[-1]):
+        done.pop()
+    return [Text(tuple(piece for piece in line if piece.text)) for line in done]
+
+
 class Variable:
     """A variable: `value` for a plain one, `items` for an array (keys are numbers, or texts if `assoc`).
 
@@ -257,8 +272,8 @@ class World:
     """One state that the script may be in."""
 
     __slots__ = (
-        "allexport", "args", "cwd", "env", "flow", "frames", "functions", "open_at", "out", "shifted", "status",
-        "token", "vars", "verdict", "when",
+        "allexport", "args", "cwd", "env", "flow", "frames", "functions", "input", "open_at", "out", "shifted",
+        "status", "token", "vars", "verdict", "when",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -279,6 +294,8 @@ class World:
         self.out: list[Piece] | None = None
         self.env: dict[str, Word] | None = None
         self.allexport = False
+        self.input: list[Text] | None = None
+        """The lines that are left of a known standard input."""
         self.token = object()
 
     def fork(self) -> World:
@@ -289,6 +306,7 @@ class World:
         other.frames = [frame.copy() for frame in self.frames] if self.frames else []
         other.when, other.status, other.verdict, other.flow = self.when, self.status, self.verdict, self.flow
         other.cwd, other.env, other.allexport = self.cwd, self.env, self.allexport
+        other.input = None if self.input is None else list(self.input)
         other.out = None if self.out is None else list(self.out)
         self.token = object()
         return other
@@ -301,6 +319,8 @@ class World:
             and self.cwd.text == other.cwd.text
             and self.functions == other.functions
             and (self.out is other.out or self.output() == other.output())
+            and (self.input is None) == (other.input is None)
+            and len(self.input or ()) == len(other.input or ())
             and self.vars == other.vars
             and all(mine.hidden == theirs.hidden for mine, theirs in zip(self.frames, other.frames, strict=True))
         )
