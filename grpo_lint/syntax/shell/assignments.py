@@ -165,9 +165,8 @@ class Assignments(Conditions):
             return
         local = name == "local" or (name in ("declare", "typeset") and "g" not in flags and bool(world.frames))
         assigns = [item for item in node.words if isinstance(item, Assign)]
-        given = [
-            self.text(item.value, world) if item.items is None else None for item in assigns
-        ]  # all before any is set
+        # all are expanded before any is set
+        given = [self.text(item.value, world) if item.items is None else None for item in assigns]
         for item, value in zip(assigns, given, strict=True):
             self.prepare(item.name, flags, local, world, self.place.span(item.start, item.end), True)
             self.assignment(item, world, value)

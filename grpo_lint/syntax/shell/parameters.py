@@ -287,7 +287,8 @@ class Parameters:
         if not empty_counts:
             return True
         if subject.reason:
-            return True if subject.text.replace(DYNAMIC, "") else _surely_filled(subject)
+            folder = any(isinstance(piece, FolderPiece) for piece in subject.pieces())
+            return True if folder or subject.text.replace(DYNAMIC, "") else None
         return bool(subject.text)
 
     def indirect(self, part: Param, world: World, span: Span) -> Text | Items | Choose:
@@ -395,8 +396,3 @@ def _noted(piece: Piece, note: str) -> Piece:
     if not note or piece.reason:
         return piece
     return Piece(piece.text, piece.span, piece.via, "", piece.note or note)
-
-
-def _surely_filled(value: Text) -> bool | None:
-    """True for an unknown text that can't be empty: a folder."""
-    return True if any(isinstance(piece, FolderPiece) for piece in value.pieces()) else None
