@@ -206,11 +206,11 @@ def test_what_bash_accepts_has_no_fault(text: str) -> None:
     assert "syntax" not in kinds(read(text))
 
 
-def test_an_unset_variable_is_shown_where_it_is_written() -> None:
+def test_an_unset_variable_is_shown_where_it_is_used_and_written() -> None:
     problem = read("path=$WORK/x\npython a.py --path ${path}\n").problems[0]
-    assert (problem.kind, problem.span.text, problem.span.line) == ("unset-variable", "$WORK", 1)
+    assert (problem.kind, problem.span.text, problem.span.line) == ("unset-variable", "${path}", 2)
     assert problem.cause is not None
-    assert problem.cause.text == "${path}"
+    assert problem.cause.text == "$WORK"
 
 
 def test_what_a_syntax_error_skips_is_no_lost_argument() -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from grpo_lint.patterns import lazy
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
 MAX_TOKENS = 2_000
 MAX_NESTED = 25
 
-TOKEN = re.compile(
+TOKEN = lazy(
     r"\s*(?:(?P<number>0[xX][0-9a-fA-F]+|\d+#[0-9a-zA-Z@_]+|\d+)|(?P<name>[A-Za-z_]\w*)|"
     r"(?P<op>\*\*|<<=|>>=|\+\+|--|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%&|^]=|[-+*/%<>=!~&|^?:(),\[\]]))",
     re.ASCII,

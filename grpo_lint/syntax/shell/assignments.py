@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
 from grpo_lint.located import Piece, Word
+from grpo_lint.patterns import lazy
 from grpo_lint.source import Span
 from grpo_lint.syntax.shell import names
 from grpo_lint.syntax.shell.arithmetic import Undecided
@@ -13,8 +12,8 @@ from grpo_lint.syntax.shell.tree import Assign, Simple, WordNode
 from grpo_lint.syntax.shell.values import Text, Use, Variable, World, text_of, unknown
 
 MAX_ITEMS = 10_000
-NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*$")
-NAME_VALUE = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\+?)=")
+NAME = lazy(r"[A-Za-z_][A-Za-z0-9_]*$")
+NAME_VALUE = lazy(r"([A-Za-z_][A-Za-z0-9_]*)(\+?)=")
 
 
 class Assignments(Conditions):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from grpo_lint.patterns import lazy
 from grpo_lint.syntax.shell.tree import Lit, Param, WordNode
 
 TYPE_CHECKING = False
@@ -14,8 +15,8 @@ MAX_WORDS = 1_000
 """Words that one word may become; beyond it the word is left as it is, marked by `variants == []`."""
 
 SEQUENCE = r"(-?\d+|[A-Za-z])\.\.(-?\d+|[A-Za-z])(?:\.\.(-?\d+))?$"
-NAME_MORE = re.compile(r"[A-Za-z0-9_]+")
-SPECIAL = re.compile(r"[{},]")
+NAME_MORE = lazy(r"[A-Za-z0-9_]+")
+SPECIAL = lazy(r"[{},]")
 
 
 class TooMany(Exception):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from grpo_lint.patterns import lazy
 from grpo_lint.syntax.shell.lexer import ARITHMETIC, REGEX, ShellSyntaxError
 from grpo_lint.syntax.shell.parser import FUNCTION, REDIRECT, CommandParser
 from grpo_lint.syntax.shell.tree import (
@@ -36,10 +37,10 @@ DO = frozenset(("do",))
 DONE = frozenset(("done",))
 BRACE = frozenset(("}",))
 ESAC = frozenset(("esac",))
-NAME = re.compile(r"[^ \t\n\"'\\$`|&;<>(){}]+")
+NAME = lazy(r"[^ \t\n\"'\\$`|&;<>(){}]+")
 UNARY = frozenset("abcdefghknoprstuvwxzGLNORS")
-BINARY = re.compile(r"(==|=~|!=|=|<|>|-(?:eq|ne|lt|le|gt|ge|nt|ot|ef)(?![^ \t\n]))")
-SPLIT = re.compile(r";")
+BINARY = lazy(r"(==|=~|!=|=|<|>|-(?:eq|ne|lt|le|gt|ge|nt|ot|ef)(?![^ \t\n]))")
+SPLIT = lazy(r";")
 
 
 class Parser(CommandParser):

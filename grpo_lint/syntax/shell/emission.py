@@ -179,8 +179,8 @@ class Emission(Builtins):
 
 
 def written(piece: Piece) -> tuple[Span, Span | None]:
-    """Where the piece was first written, and where a command uses it if that is elsewhere."""
-    return (piece.via[-1], piece.span) if piece.via else (piece.span, None)
+    """Where a command uses the piece, and where it was first written if that is elsewhere."""
+    return piece.span, piece.via[-1] if piece.via else None
 
 
 def same_words(first: list[Word], second: list[Word]) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from grpo_lint.located import DYNAMIC, Piece, Word
+from grpo_lint.patterns import lazy
 from grpo_lint.source import Span
 from grpo_lint.syntax.shell.arithmetic import Undecided
 from grpo_lint.syntax.shell.fields import Fields, Origin
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
 MAX_WORDS = 20_000
 """Words that one command may get."""
 
-ODD = re.compile(f"~|{DYNAMIC}")
-TILDE_ASSIGN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=~|~")
+ODD = lazy(f"~|{DYNAMIC}")
+TILDE_ASSIGN = lazy(r"[A-Za-z_][A-Za-z0-9_]*\+?=~|~")
 
 
 class Expander(Parameters):

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 
 from grpo_lint.located import Piece, Word
+from grpo_lint.patterns import lazy
 from grpo_lint.source import Span
 from grpo_lint.syntax.shell.values import MAX_VIA, Text, Use, cut, moved, use
 
-NOT_BLANK = re.compile(r"[^ \t\n]+")
-BLANK = re.compile(r"[ \t\n]")
+NOT_BLANK = lazy(r"[^ \t\n]+")
+BLANK = lazy(r"[ \t\n]")
 
 
 class Origin:

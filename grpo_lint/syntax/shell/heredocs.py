@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from grpo_lint.patterns import lazy
 from grpo_lint.syntax.shell.lexer import Lexer, Mode, ShellSyntaxError, TooDeep
 from grpo_lint.syntax.shell.tree import Lit, WordNode
 
@@ -12,7 +11,7 @@ if TYPE_CHECKING:
     from grpo_lint.syntax.shell.tree import Part
 
 DOCUMENT = Mode(r"""[^\\$`]+""", "", single=False, escapes="$`\\")
-LINES = re.compile(r"[^\n]*\n|[^\n]+")
+LINES = lazy(r"[^\n]*\n|[^\n]+")
 
 
 class HereDocuments(Lexer):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from grpo_lint.patterns import lazy
 from grpo_lint.syntax.shell.escapes import unescaped
 from grpo_lint.syntax.shell.tree import Arith, CommandSub, Lit, Param, ProcSub, Redirection, WordNode
 
@@ -17,10 +18,10 @@ if TYPE_CHECKING:
 MAX_DEPTH = 40
 """Nesting of quotes, expansions and commands that is followed; no script people write comes near it."""
 
-SIMPLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9@*#?$!-]")
-BRACED_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*#?$!-]")
-PARAM_OP = re.compile(r":[-=+?]|##?|%%?|//|/[#%]|/|\^\^?|,,?|@[A-Za-z]|[-=+?]|:")
-BLANKS = re.compile(r"(?:[ \t]|\\\n)+")
+SIMPLE_NAME = lazy(r"[A-Za-z_][A-Za-z0-9_]*|[0-9@*#?$!-]")
+BRACED_NAME = lazy(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*#?$!-]")
+PARAM_OP = lazy(r":[-=+?]|##?|%%?|//|/[#%]|/|\^\^?|,,?|@[A-Za-z]|[-=+?]|:")
+BLANKS = lazy(r"(?:[ \t]|\\\n)+")
 
 
 class ShellSyntaxError(Exception):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from grpo_lint.patterns import lazy
 from grpo_lint.syntax.shell.patterns import affordable, translate, trim
 
 TYPE_CHECKING = False
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
 
     Atoms: TypeAlias = list[tuple[str, bool]]
 
-UNSAFE = re.compile(r"[^A-Za-z0-9_@%+=:,./-]")
+UNSAFE = lazy(r"[^A-Za-z0-9_@%+=:,./-]")
 
 
 def trimmed(text: str, op: str, atoms: Atoms) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from grpo_lint.patterns import lazy
 from grpo_lint.syntax.shell.braces import expand_braces
 from grpo_lint.syntax.shell.heredocs import HereDocuments
 from grpo_lint.syntax.shell.lexer import REGEX, SUBSCRIPT, WORD, ShellSyntaxError, TooDeep
@@ -23,15 +24,15 @@ MAX_RESUMED = 10
 """Times that reading goes back to the line after an opening that has no end."""
 
 DECLARE = frozenset(("declare", "local", "export", "readonly", "typeset"))
-RESERVED = re.compile(
+RESERVED = lazy(
     r"(?:if|then|elif|else|fi|for|while|until|do|done|case|esac|select|function|time|in|coproc|[!{}]|\[\[)"
     r"(?![^ \t\n;&|()<>])"
 )
 STARTERS = frozenset(("if", "for", "while", "until", "case", "select", "function", "{", "[["))
-FUNCTION = re.compile(r"[^ \t\n\"'\\$`|&;<>(){}=]+[ \t]*\([ \t]*\)")
-ASSIGN = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\+?=|\[)")
-REDIRECT = re.compile(r"(\d{1,9}|\{[A-Za-z_][A-Za-z0-9_]*\})?(<<<|<<-|<<|<>|<&|>&|>>|>\||<|>)|&>>?")
-EXTGLOB = re.compile(r"[?*+@!]$")
+FUNCTION = lazy(r"[^ \t\n\"'\\$`|&;<>(){}=]+[ \t]*\([ \t]*\)")
+ASSIGN = lazy(r"([A-Za-z_][A-Za-z0-9_]*)(\+?=|\[)")
+REDIRECT = lazy(r"(\d{1,9}|\{[A-Za-z_][A-Za-z0-9_]*\})?(<<<|<<-|<<|<>|<&|>&|>>|>\||<|>)|&>>?")
+EXTGLOB = lazy(r"[?*+@!]$")
 
 
 class Fault:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from grpo_lint.patterns import lazy
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,7 +19,7 @@ CLASSES = {
     "blank": r" \t", "punct": r"!-/:-@\[-`{-~", "xdigit": "0-9A-Fa-f", "word": r"\w", "cntrl": r"\x00-\x1f\x7f",
     "graph": "!-~", "print": " -~",
 }  # fmt: skip
-CLASS = re.compile(r"\[:(\w+):\]")
+CLASS = lazy(r"\[:(\w+):\]")
 
 
 class Unmatchable(Exception):

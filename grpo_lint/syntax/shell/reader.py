@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from grpo_lint.located import Piece
+from grpo_lint.patterns import lazy
 from grpo_lint.source import SourceFile, Span
 from grpo_lint.syntax.shell.compound import parse
 from grpo_lint.syntax.shell.evaluator import Evaluator
@@ -18,11 +19,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-ARGUMENT = re.compile(r"--?[A-Za-z]|\+{0,2}~?[A-Za-z_][\w]*(?:\.[\w]+)+=|\+{1,2}[A-Za-z_]\w*=")
+ARGUMENT = lazy(r"--?[A-Za-z]|\+{0,2}~?[A-Za-z_][\w]*(?:\.[\w]+)+=|\+{1,2}[A-Za-z_]\w*=")
 """How a line starts that belongs to a command above it and is no command of its own."""
 BETWEEN = r"[ \t\n\\]*(?:#[^\n]*(?:\n[ \t\n\\]*|$))*"
 """Blanks, line ends, backslashes and comments."""
-TRAILING = re.compile(r"\\[ \t]+$")
+TRAILING = lazy(r"\\[ \t]+$")
 
 
 def read(

@@ -135,8 +135,9 @@ class Problem(located.Problem):
     """A fact about the text that a rule may report.
 
     Kinds: "syntax"; "continuation-blank-line", "continuation-trailing-blank" and "comment-swallows" (arguments are cut
-    off: `span` is what is lost, `cause` the place where the command really ends); "carriage-return"; "unset-variable";
-    "unquoted-split"; "placeholder"; "gave-up" (a bound was reached, what follows is not read).
+    off: `span` is what is lost, `cause` the place where the command really ends); "carriage-return"; "unset-variable"
+    and "placeholder" (`span` is in a command, `cause` where it comes from if that is elsewhere); "unquoted-split";
+    "gave-up" (a bound was reached, what follows is not read).
     """
 
     __slots__ = ("cause",)
