@@ -23,6 +23,8 @@ SUFFIXES = {"sh": ".sh", "json": ".json", "yaml": ".yaml"}
 def write(rule: Relation) -> None:
     folder = FIXTURES / rule.id
     folder.mkdir(parents=True, exist_ok=True)
+    for name, text in rule.files.items():
+        (folder / name).write_text(f"{text.rstrip()}\n", encoding="utf-8")
     for kind, example in (("bad", rule.bad), ("good", rule.good)):
         if any(folder.glob(f"{kind}-*")):
             continue
@@ -37,6 +39,6 @@ def write(rule: Relation) -> None:
 
 if __name__ == "__main__":
     wanted = tuple(sys.argv[1:])
-    for rule in RULES:
+    for rule in (listed.declared for listed in RULES):
         if isinstance(rule, Relation) and (not wanted or rule.id.startswith(wanted)):
             write(rule)

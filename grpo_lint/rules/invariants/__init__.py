@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from grpo_lint.rules.invariants import verl_batches, verl_engines, verl_lengths
+from importlib import import_module
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from grpo_lint.rules.rule import Rule
 
-RULES: tuple[Rule, ...] = (*verl_batches.RULES, *verl_engines.RULES, *verl_lengths.RULES)
+_MODULES = ("verl_batches", "verl_engines", "verl_lengths", "deepspeed_config", "trl", "huggingface")
+
+
+def __getattr__(name: str) -> tuple[Rule, ...]:
+    """`RULES`: those of all modules here, which are imported when somebody asks for them."""
+    if name != "RULES":
+        raise AttributeError(name)
+    return tuple(rule for module in _MODULES for rule in import_module(f"{__name__}.{module}").RULES)

@@ -69,6 +69,8 @@ def page(rule: Relation, text: str) -> str:
 def _block(rule: Relation, example: str) -> str:
     language, text = whole(rule, example)
     told = f"With `--target {rule.target}`:\n\n" if rule.target else ""
+    for name, file in rule.files.items():
+        told += f"`{name}`:\n\n```{name.rsplit('.', 1)[-1]}\n{file.rstrip()}\n```\n\n"
     return f"{told}```{language}\n{text}```"
 
 

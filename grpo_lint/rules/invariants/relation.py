@@ -22,11 +22,12 @@ from __future__ import annotations
 import re
 
 from grpo_lint.diagnostics import ERROR, WARNING
-from grpo_lint.frameworks import verl
+from grpo_lint.frameworks import accelerate, deepspeed, verl
 from grpo_lint.frameworks.deepspeed import plain
 from grpo_lint.rules.avoidance.verl_run import launched, own_trainer
+from grpo_lint.rules.invariants.launchers import world_size
 from grpo_lint.rules.rule import Finding, Rule, dedent
-from grpo_lint.runconfig import release
+from grpo_lint.runconfig import default, release
 from grpo_lint.unified import UNSET, Setting, unknown
 
 TYPE_CHECKING = False
@@ -42,18 +43,23 @@ if TYPE_CHECKING:
 
 
 class Operand:
-    """What a relation reads: the first of `keys` that someone wrote, else the first key's default."""
+    """What a relation reads: the first of `keys` that someone wrote, else the first key's default.
 
-    __slots__ = ("keys", "kind")
+    `otherwise` is the program's own default where no table of options has it.
+    """
 
-    def __init__(self, kind: str, keys: tuple[str, ...]) -> None:
+    __slots__ = ("keys", "kind", "of", "otherwise")
+
+    def __init__(self, kind: str, keys: tuple[str, ...], of: str = "", otherwise: object = None) -> None:
         self.kind = kind
         self.keys = keys
+        self.of = of
+        self.otherwise = otherwise
 
 
-def number(*keys: str) -> Operand:
+def number(*keys: str, otherwise: object = None) -> Operand:
     """An option that must be a number; the relation does not apply where it is null, unset or a word."""
-    return Operand("number", keys)
+    return Operand("number", keys, otherwise=otherwise)
 
 
 def value(*keys: str) -> Operand:
@@ -64,6 +70,21 @@ def value(*keys: str) -> Operand:
 def flag(*keys: str) -> Operand:
     """An option that is true or not; anything but true, unset included, is False."""
     return Operand("flag", keys)
+
+
+def argument(*keys: str) -> Operand:
+    """An option of the program that the run starts, in a relation of another framework; None where it is unset."""
+    return Operand("value", keys, of="the run")
+
+
+def of(framework: str, *keys: str) -> Operand:
+    """An option of another framework than the relation's; None where it is unset."""
+    return Operand("value", keys, of=framework)
+
+
+def processes() -> Operand:
+    """The number of processes that the launcher starts, over all nodes; it must be known."""
+    return Operand("processes", ("processes",))
 
 
 def field(name: str) -> Operand:
@@ -118,18 +139,19 @@ def _short(setting: Setting, name: str) -> str:
     return key if key.startswith("-") else ".".join(key.split(".")[-1:])
 
 
-SETTLED = {"verl": "0.5.0"}
+SETTLED = {"verl": "0.5.0", "trl": "0.19.0"}
 """Releases from which on a check counts as always there: who runs an older one says so, or keeps a copy of it."""
 
 
 class Relation(Rule):
     """A rule made of a relation; its page is put together from what the declaration says."""
 
-    __slots__ = ("_ready", "bad", "bounds", "good", "operands", "source", "target", "unless", "when")
+    __slots__ = ("_ready", "bad", "bounds", "files", "good", "operands", "source", "target", "unless", "when")
 
     def __init__(self, id: str, name: str, framework: str, docstring: str | None, **more: Any) -> None:
         super().__init__(id, name, docstring, frameworks=(framework,), **more)
         self.bad = self.good = self.source = self.target = self.unless = ""
+        self.files: dict[str, str] = {}
         self.operands: dict[str, Operand] = {}
         self.bounds = (framework, "", "")
         self.when: Callable[[RunConfig], bool] | None = None
@@ -166,7 +188,7 @@ class Relation(Rule):
             setting = read(o.run, framework, operand)
             if not setting.decided:
                 reason = reason or f"{setting.key or name}: {setting.reason or 'it has more than one value'}"
-            elif operand.kind in ("number", "field") and type(setting.value) not in (int, float):
+            elif operand.kind in ("number", "field", "processes") and type(setting.value) not in (int, float):
                 return None
             else:
                 o.put(name, setting, setting.value is True if operand.kind == "flag" else setting.value)
@@ -195,18 +217,20 @@ def relation(
     package: str = "",
     target: str = "",
     unless: str = "",
+    files: dict[str, str] | None = None,
     when: Callable[[RunConfig], bool] | None = None,
     **operands: Operand,
 ) -> Callable[[Body], Relation]:
     """Make a rule of a relation. `bad` and `good` are its examples: arguments of the framework's program, or a file.
 
     It holds in releases of `package` (the framework itself by default) from `since` to before `until`, and where `when`
-    is true of the run. `target` is the release for the examples, as `--target` takes it.
+    is true of the run. `target` is the release for the examples, as `--target` takes it; `files` are what they name.
     """
 
     def declare(body: Body) -> Relation:
         made = Relation(id, name, framework, body.__doc__, severity=severity, evidence=evidence, topics=topics)
         made.bad, made.good, made.source, made.target, made.unless = bad, good, source, target, unless
+        made.files = files or {}
         made.operands, made.bounds, made.when = operands, (package or framework, since, until), when
         made.check = lambda run: made.judge(run, body)
         return made
@@ -237,33 +261,53 @@ def takes_part(run: RunConfig, framework: str) -> bool:
     """
     if run.framework == framework:
         return framework != verl.NAME or bool(run.command)
-    if framework not in ("deepspeed", "accelerate"):
-        return False
-    return bool(_remembered(run, framework, None, lambda: next(run.options.written(framework), None) is not None))
+    if framework == deepspeed.NAME:
+        return bool(_remembered(run, framework, None, lambda: deepspeed.configured(run.options)))
+    if framework == accelerate.NAME:
+        return bool(_remembered(run, framework, None, lambda: any(run.options.written(framework))))
+    return False
 
 
 def read(run: RunConfig, framework: str, operand: Operand) -> Setting:
     if operand.kind == "field":
         return getattr(run, operand.keys[0])  # type: ignore[no-any-return]
+    if operand.kind == "processes":
+        return _remembered(run, "", processes, lambda: world_size(run))  # type: ignore[no-any-return]
+    framework = run.framework if operand.of == "the run" else operand.of or framework
     first = option(run, framework, operand.keys[0])
     if len(operand.keys) > 1 and not first.explicit:
         others = (option(run, framework, key) for key in operand.keys[1:])
-        return next((other for other in others if other.explicit or not other.decided), first)
+        first = next((other for other in others if other.explicit or not other.decided), first)
+    if first.unset and operand.otherwise is not None and _sure(run, framework):
+        return default(operand.otherwise, f"default of {framework}", operand.keys[0])
     return first
 
 
 def option(run: RunConfig, framework: str, key: str) -> Setting:
-    """An option as a relation sees it: verl's defaults count only where one of its own trainers is really started."""
+    """An option as a relation sees it: a default counts only where the framework's own program is really started."""
     return _remembered(run, framework, key, lambda: _option(run, framework, key))  # type: ignore[no-any-return]
 
 
 def _option(run: RunConfig, framework: str, key: str) -> Setting:
     setting = verl.option(run, key) if framework == verl.NAME else run.option(framework, key)
-    if framework == verl.NAME and setting.decided and not setting.explicit and not is_launched(run):
+    if setting.decided and not setting.explicit and not _sure(run, framework):
         return UNSET
     if isinstance(setting.value, str) and setting.value.startswith("${"):
         return _referred(run, framework, setting)
     return setting
+
+
+def _sure(run: RunConfig, framework: str) -> bool:
+    """Whether a framework's defaults are those of the run: scripts on verl and TRL may have others."""
+    if framework == verl.NAME:
+        return is_launched(run)
+    if framework == "trl":
+        return run.complete and bool(_remembered(run, framework, "program", lambda: _is_command(run, framework)))
+    return True
+
+
+def _is_command(run: RunConfig, name: str) -> bool:
+    return any(word.text.rsplit("/", 1)[-1] == name for word in run.command[:8])
 
 
 _REFERENCE = r"\$\{(?:oc\.select:)?\s*([\w.]+)\s*(?:,\s*([\w.-]+)\s*)?\}"

@@ -1,0 +1,47 @@
+"""How many processes a launch starts, as its launcher is told."""
+
+from __future__ import annotations
+
+from grpo_lint.unified import UNSET, Origin, Setting, derived, undecided
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from grpo_lint.runconfig import RunConfig
+
+LAUNCHERS = (
+    # launcher, keys of its processes, keys of its nodes ("" where the processes are counted over all nodes)
+    ("accelerate", ("--num_processes", "num_processes"), ()),
+    ("torchrun", ("--nproc_per_node",), ("--nnodes",)),
+    ("deepspeed", ("--num_gpus",), ("--num_nodes",)),
+)
+
+
+def world_size(run: RunConfig) -> Setting:
+    """The processes over all nodes; UNSET where the launcher isn't told, as then it takes what the machine has."""
+    for launcher, counts, nodes in LAUNCHERS:
+        count = _first(run, launcher, counts)
+        if count.unset:
+            continue
+        factor = _first(run, launcher, nodes)
+        hidden = undecided(count, factor)
+        if hidden is not None:
+            return hidden
+        if type(count.value) is not int or type(factor.value) not in (int, type(None)):
+            return UNSET  # "auto", "gpu", a range of nodes
+        parts = (count,) if factor.unset else (count, factor)
+        return derived(count.value * (factor.value or 1), *parts, note="processes that the launcher starts")
+    return _alone(run)
+
+
+def _first(run: RunConfig, launcher: str, keys: tuple[str, ...]) -> Setting:
+    return next((found for key in keys if not (found := run.option(launcher, key)).unset), UNSET)
+
+
+def _alone(run: RunConfig) -> Setting:
+    """One process, where a script is started by Python itself: no launcher, no wrapper, no config of one."""
+    words = [word.text for word in run.command]
+    plain = bool(words) and words[0].rsplit("/", 1)[-1].startswith("python") and len(words) > 1
+    if not plain or words[1].startswith("-") or any(run.options.written("accelerate")):
+        return UNSET
+    origin = Origin("derived", run.command[0].span, (), "a script that Python starts is one process", "", 1)
+    return Setting("known", 1, (origin,))
