@@ -332,6 +332,7 @@ def variants(run: RunConfig) -> Iterator[RunConfig]:
         copy = RunConfig(run.framework, options, run.anchor)
         copy.engine, copy.versions, copy.env = run.engine, run.versions, run.env
         copy.command, copy.complete, copy.candidates = run.command, run.complete, run.candidates
+        copy.arguments = run.arguments
         copy.when = (*run.when, *conditions)
         unify(copy)
         yield copy

@@ -149,10 +149,12 @@ class RunConfig:
     where to point when nothing better has a place: the program on the command line, or the file's first key.
     `complete` is False when options may come from a place that could not be read: absence then proves nothing.
     `candidates` are the releases of a framework that the config itself admits, oldest first, where none is told.
+    `arguments` is the program's line as its parser takes it apart (frameworks.flags.Arguments), where it has a table.
     """
 
     __slots__ = (
         "anchor",
+        "arguments",
         "candidates",
         "command",
         "complete",
@@ -176,6 +178,7 @@ class RunConfig:
         self.env: dict[str, Setting] = {}
         self.when: tuple[str, ...] = ()
         self.command: tuple[Word, ...] = ()
+        self.arguments: object = None
         self.complete = True
 
     def __getattr__(self, name: str) -> Setting:

@@ -76,39 +76,41 @@ def written(run: RunConfig) -> Iterator[Key]:
                 break
 
 
+_known: dict[str, str] = {}
+_sections: set[str] = set()
+
+
+def _present() -> dict[str, str]:
+    """{name or alias: present name} of every key that a release has; worked out once, with the sections."""
+    if not _known:
+        for name, each in tables.table(NAME).options.items():
+            if not name.startswith("-"):
+                for spelled in (*each.get("aliases", ()), name):
+                    _known[spelled] = name
+                    _sections.update(spelled[:at] for at in range(len(spelled)) if spelled[at] == ".")
+    return _known
+
+
 def entry(path: str) -> tuple[str, dict[str, Any]] | None:
     """(present name, entry) of a key by its name or an alias; None if no release that was read has it."""
-    options = tables.table(NAME).options
-    found = options.get(path)
-    if found is not None:
-        return path, found
-    parent, _, leaf = path.rpartition(".")
-    for name in (path.replace(".stage3_", "."), f"{parent}.tensor_parallel" if leaf == "tp" else ""):
-        if path in options.get(name, {}).get("aliases", ()):
-            return name, options[name]
-    return next(((name, each) for name, each in options.items() if path in each.get("aliases", ())), None)
+    name = _present().get(path)
+    return (name, tables.table(NAME).options[name]) if name is not None else None
 
 
 def unknown_part(path: str) -> str:
     """The shortest part of a key's path that no release has; "" where it is known, or below an open dictionary."""
-    options = tables.table(NAME).options
+    known = _present()
+    if path in known:
+        return ""
     parts = path.split(".")
     for count in range(1, len(parts) + 1):
         part = ".".join(parts[:count])
-        if entry(part) is not None:
-            if count == len(parts) or _sectioned(part):
-                continue
+        if part in _sections:
+            continue
+        if part in known or (count == 1 and part in TOP):
             return ""
-        if not _sectioned(part) and not (count == 1 and part in TOP):
-            return part
-        if count == 1 and part in TOP and not any(name.startswith(f"{part}.") for name in options):
-            return ""
+        return part
     return ""
-
-
-def _sectioned(path: str) -> bool:
-    start = f"{path}."
-    return any(name.startswith(start) for name in tables.table(NAME).options)
 
 
 def strict_since(path: str) -> str | None:
@@ -126,8 +128,5 @@ def siblings(path: str) -> list[str]:
     start = path.rpartition(".")[0]
     start = f"{start}." if start else ""
     found = set() if start else set(TOP)
-    for name, each in tables.table(NAME).options.items():
-        for spelled in (name, *each.get("aliases", ())):
-            if spelled.startswith(start) and not spelled.startswith("-"):
-                found.add(start + spelled[len(start) :].split(".", 1)[0])
+    found |= {start + name[len(start) :].split(".", 1)[0] for name in _present() if name.startswith(start)}
     return sorted(found)

@@ -11,6 +11,7 @@ import re
 
 from grpo_lint.frameworks import tables
 from grpo_lint.located import Unknown, Word
+from grpo_lint.patterns import lazy
 from grpo_lint.runconfig import default
 from grpo_lint.unified import UNSET, Origin, Setting, unknown
 
@@ -25,15 +26,15 @@ if TYPE_CHECKING:
 
     Bools = Literal["switch", "optional"]
 
-_NEGATIVE = re.compile(r"-\d+$|-\d*\.\d+$|-\d+\.?\d*[eE][-+]?\d+$")
-_SUFFIXED = re.compile(r"(\d+(?:\.\d+)?)([kmgtKMGT])$")
+_NEGATIVE = lazy(r"-\d+$|-\d*\.\d+$|-\d+\.?\d*[eE][-+]?\d+$")
+_SUFFIXED = lazy(r"(\d+(?:\.\d+)?)([kmgtKMGT])$")
 _MULTIPLIERS = {
     letter: base**power
     for power, pair in enumerate(("kK", "mM", "gG", "tT"), 1)
     for letter, base in zip(pair, (1000, 1024), strict=True)
 }
-_NUMBERED = re.compile(r"\bint\b(?!.*\bstr\b)")
-_NUMBERS = re.compile(r"literal\[\s*-?\d")
+_NUMBERED = lazy(r"\bint\b(?!.*\bstr\b)")
+_NUMBERS = lazy(r"literal\[\s*-?\d")
 MANY = 1_000_000
 """The most values of an option that takes any number of them."""
 
@@ -254,7 +255,8 @@ def looks_like_flag(text: str) -> bool:
 
 
 def put(arguments: Arguments, run: RunConfig, dialect: Dialect, layer: Layer = "override") -> None:
-    """Set the options of a line; the last of each counts."""
+    """Set the options of a line, which the run keeps as it is; the last of each counts."""
+    run.arguments = arguments
     for given in arguments.given:
         run.options.put(dialect.framework, given.kind.name, setting(given, dialect, layer))
     if arguments.hidden:

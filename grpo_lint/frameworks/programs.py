@@ -14,25 +14,28 @@ import re
 from importlib import import_module
 
 from grpo_lint.frameworks import tables
-from grpo_lint.frameworks.flags import Given, parse
+from grpo_lint.frameworks.flags import Arguments
 from grpo_lint.located import DYNAMIC
+from grpo_lint.patterns import lazy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
     from typing import Any
 
-    from grpo_lint.frameworks.flags import Dialect, Kind
+    from grpo_lint.frameworks.flags import Dialect, Given, Kind
     from grpo_lint.located import Word
     from grpo_lint.runconfig import RunConfig, Version
     from grpo_lint.source import Span
     from grpo_lint.unified import Origin
 
+    Found = tuple[str, Kind | None, str, str, dict[str, Any]]
+
 PACKAGES = {"megatron": "megatron-core", "ms_swift": "ms-swift"}
 """Table: the package whose release its options go by, where the name is another."""
 READ = ("vllm", "sglang", "openrlhf", "trl", "ms_swift", "slime", "megatron")
 """Frameworks that have such programs."""
-_NAME = re.compile(r"--[A-Za-z][\w.-]*")
+_NAME = lazy(r"--[A-Za-z][\w.-]*")
 _COMMON = frozenset(("--help", "--version", "--config", "--accelerate_config"))
 """What parsers take besides their options."""
 
@@ -47,18 +50,10 @@ class Use:
 
     __slots__ = ("entry", "kind", "name", "origin", "shown", "span", "table", "words", "written")
 
-    def __init__(
-        self,
-        shown: str,
-        written: str,
-        kind: Kind | None,
-        span: Span,
-        words: tuple[Word, ...] = (),
-        origin: Origin | None = None,
-    ) -> None:
+    def __init__(self, shown: str, span: Span, words: tuple[Word, ...] = (), origin: Origin | None = None) -> None:
         self.shown = shown
-        self.written = written
-        self.kind = kind
+        self.written = shown
+        self.kind: Kind | None = None
         self.span = span
         self.words = words
         self.origin = origin
@@ -78,7 +73,7 @@ class Program:
 
     __slots__ = ("closed", "dialect", "loose", "more", "run", "title", "uses")
 
-    def __init__(self, run: RunConfig, title: str, dialect: Dialect, closed: bool, more: tuple[str, ...] = ()) -> None:
+    def __init__(self, run: RunConfig, title: str, closed: bool, dialect: Dialect, more: tuple[str, ...] = ()) -> None:
         self.run = run
         self.title = title
         self.dialect = dialect
@@ -108,6 +103,9 @@ class Program:
         return shortened and any(known.startswith(name) for known in self.names())
 
 
+_known: dict[tuple[str, str, str], Found] = {}
+"""What the tables say of a name, by framework, family of commands and the name as written."""
+_slips: dict[tuple[str, str, str], str] = {}
 _last: tuple[RunConfig, Program | None] | None = None
 """The run asked for last, since each rule asks for the same one in turn."""
 
@@ -129,50 +127,45 @@ def _started(run: RunConfig) -> Program | None:
     name, args = run.command[at].text.rsplit("/", 1)[-1], run.command[at + 1 :]
     module = import_module(f"grpo_lint.frameworks.{run.framework}")
     told = _told(run, name, args[0].text if args else "")
-    if told is None:
+    if told is None or not isinstance(run.arguments, Arguments):
         return None
-    title, skipped, closed = told
-    program = Program(run, title, module.DIALECT, closed, ("accelerate",) if run.framework == "trl" else ())
+    program = Program(run, *told, module.DIALECT, ("accelerate",) if run.framework == "trl" else ())
     _from_file(run, program)
-    _from_line(args[skipped:], program)
+    _from_line(run.arguments, program)
     return program
 
 
-def _told(run: RunConfig, name: str, first: str) -> tuple[str, int, bool] | None:
-    """(what to call the program, how many arguments name its command, whether it is closed)."""
+def _told(run: RunConfig, name: str, first: str) -> tuple[str, bool] | None:
+    """(what to call the program, whether it is closed)."""
     framework = run.framework
     if framework == "vllm":
-        return ("vllm serve", 1, True) if first == "serve" else ("vllm's server", 0, True)
+        return ("vllm serve" if first == "serve" else "vllm's server", True)
     if framework == "sglang":  # `sglang serve` may start a server for diffusion models, which has options of its own
-        return ("sglang serve", 1, False) if name == "sglang" else ("sglang.launch_server", 0, True)
+        return ("sglang serve", False) if name == "sglang" else ("sglang.launch_server", True)
     if framework == "openrlhf":
-        return (run.engine, 0, True) if run.engine == "train_ppo_ray" else None
+        return (run.engine, True) if run.engine == "train_ppo_ray" else None
     if framework == "trl":
-        return ("trl grpo", 1, False) if name == "trl" and first == "grpo" else None
+        return ("trl grpo", False) if name == "trl" and first == "grpo" else None
     if framework == "ms_swift":
-        command = run.engine.rpartition(" ")[2]
-        return (run.engine, int(first == command), False) if command in ("rlhf", "sft", "pt") else None
+        return (run.engine, False) if run.engine.rpartition(" ")[2] in ("rlhf", "sft", "pt") else None
     if framework == "slime":
-        return (name, 0, False) if name in ("train.py", "train_async.py") and run.engine != "miles" else None
-    return (name, 0, False) if name in ("pretrain_gpt.py", "train_rl.py") else None
+        return (name, False) if name in ("train.py", "train_async.py") and run.engine != "miles" else None
+    return (name, False) if name in ("pretrain_gpt.py", "train_rl.py") else None
 
 
-def _from_line(args: Sequence[Word], program: Program) -> None:
-    arguments = parse(args, program.dialect)
-    used: dict[int, Use] = {}
+def _from_line(arguments: Arguments, program: Program) -> None:
+    before: dict[int, Use] = {}
     for given in arguments.given:
         name = _written(given)
-        folded = program.dialect.folded(name)
-        kind = program.dialect.kind(folded) if DYNAMIC not in name else given.kind
-        use = Use(name, folded, kind, _flag_place(given.span, name), given.values)
+        use = Use(name, _flag_place(given.span, name), given.values)
         _look_up(use, program)
         program.uses.append(use)
-        used[given.span.start] = use
+        before[id(given.span)] = use
     loose = {id(word) for word in arguments.positionals}
-    for at, word in enumerate(args[1:]):
-        before = args[at]
-        if id(word) in loose and before.span.start in used and "=" not in before.text:
-            program.loose.append((word, used[before.span.start]))
+    words = program.run.command if loose else ()
+    for at, word in enumerate(words[1:]):
+        if id(word) in loose and id(words[at].span) in before and "=" not in words[at].text:
+            program.loose.append((word, before[id(words[at].span)]))
 
 
 def _written(given: Given) -> str:
@@ -191,23 +184,29 @@ def _from_file(run: RunConfig, program: Program) -> None:
         origin = next((origin for origin in setting.chain if origin.layer == "file" and origin.span), None)
         if origin is None or origin.span is None or "." in key:
             continue
-        folded = program.dialect.folded(key)
-        use = Use(key, folded, program.dialect.kind(folded), key_place(origin.span, key[2:]), (), origin)
+        use = Use(key, key_place(origin.span, key[2:]), (), origin)
         _look_up(use, program)
         program.uses.append(use)
 
 
 def _look_up(use: Use, program: Program) -> None:
-    """Find the table's entry for a name as it is written."""
+    """Fill in what the tables say of a name as it is written."""
+    key = program.run.framework, program.title.partition(" ")[0], use.shown
+    if key not in _known:
+        _known[key] = _found(use.shown, program)
+    use.written, use.kind, use.table, use.name, use.entry = _known[key]
+
+
+def _found(shown: str, program: Program) -> Found:
     dialect = program.dialect
+    written = dialect.folded(shown)
+    kind = dialect.kind(written) if DYNAMIC not in shown else None
     for table, prefix in (*dialect.tables, *((("transformers", ""),) if dialect.inherits else ())):
-        name = "--" + use.written[len(prefix) :] if prefix and use.written.startswith(prefix) else use.written
-        if prefix and name is use.written:
-            continue
-        entry = tables.table(table).options.get(name)
+        name = "--" + written[len(prefix) :] if prefix and written.startswith(prefix) else written
+        entry = tables.table(table).options.get(name) if not prefix or name is not written else None
         if entry is not None and _of_command(entry, program):
-            use.table, use.name, use.entry = table, name, entry
-            return
+            return written, kind, table, name, entry
+    return written, kind, "", "", {}
 
 
 def _of_command(entry: dict[str, Any], program: Program) -> bool:
@@ -237,6 +236,16 @@ def strangers(program: Program) -> Iterator[Use]:
         unknown = use.kind is None and not use.entry and _NAME.fullmatch(use.written)
         if unknown and not _below_json(use, program) and not program.takes(use.written):
             yield use
+
+
+def meant(use: Use, program: Program) -> str:
+    """The option that an unknown name is a slip of the pen for; "" if it is none. Forks' names come again and again."""
+    key = program.run.framework, program.title.partition(" ")[0], use.shown
+    if key not in _slips:
+        from grpo_lint.frameworks import slips
+
+        _slips[key] = slips.meant(use.written, program.names())
+    return _slips[key]
 
 
 def _below_json(use: Use, program: Program) -> bool:

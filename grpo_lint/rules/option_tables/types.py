@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
 from grpo_lint.diagnostics import ERROR, WARNING
+from grpo_lint.patterns import lazy
 from grpo_lint.rules.rule import Finding, rule
 
 TYPE_CHECKING = False
@@ -17,14 +16,14 @@ if TYPE_CHECKING:
     from grpo_lint.runconfig import RunConfig
     from grpo_lint.unified import Setting
 
-_NUMBER = re.compile(r"(?:Optional\[)?(int|float)\]?(?: \| None)?$")
-_BOOL = re.compile(r"(?:Optional\[)?bool\]?(?: \| None)?$")
+_NUMBER = lazy(r"(?:Optional\[)?(int|float)\]?(?: \| None)?$")
+_BOOL = lazy(r"(?:Optional\[)?bool\]?(?: \| None)?$")
 _BOOLEANS = frozenset(("yes", "true", "t", "y", "1", "no", "false", "f", "n", "0"))
 """What transformers' `string_to_bool` takes (hf_argparser.py, 5.24.0)."""
 _FREE = frozenset(("auto", "none", "null", "max", ""))
 """Words that the servers' own converters take for some numbers."""
-_SUFFIXED = re.compile(r"\d+(?:\.\d+)?[kmgtKMGT]$")
-_PLACEHOLDER = re.compile(r"<[^<>]*>|\$[{(]|\{\{|^(?!TRUE$|FALSE$|NONE$)[A-Z][A-Z0-9_]{2,},?$|^@|^%|__")
+_SUFFIXED = lazy(r"\d+(?:\.\d+)?[kmgtKMGT]$")
+_PLACEHOLDER = lazy(r"<[^<>]*>|\$[{(]|\{\{|^(?!TRUE$|FALSE$|NONE$)[A-Z][A-Z0-9_]{2,},?$|^@|^%|__")
 """Text that something fills in before the program reads it."""
 _SWITCHES = ("store_true", "store_false", "BooleanOptionalAction")
 EXTENSIBLE = frozenset(
@@ -111,12 +110,18 @@ def _of_use(program: Program, use: Use) -> Iterator[Finding]:
         return
     for word in use.words:
         text = word.text
-        if word.dynamic or text[:1] in ("{", "[") or _PLACEHOLDER.search(text):
+        if word.dynamic or text[:1] in ("{", "[") or _filled_in(text, use.entry.get("choices")):
             continue
         why = _refusal(program, use, text)
         if why:
             yield Finding(f"{program.title} refuses {use.shown} {text}: {why}", word.span)
             return
+
+
+def _filled_in(text: str, choices: Any) -> bool:
+    """Whether a word stands for another one, and isn't a choice in capitals."""
+    capitals = isinstance(choices, list) and text.lower() in [str(choice).lower() for choice in choices]
+    return not capitals and _PLACEHOLDER.search(text) is not None
 
 
 def _refusal(program: Program, use: Use, text: str) -> str:
@@ -248,7 +253,7 @@ def _text_for_null(run: RunConfig, key: str, setting: Setting) -> Iterator[Findi
     if setting.origin is None or setting.origin.layer != "override":
         return
     default = _default(run, key) if below == "" else below
-    if default is None or (isinstance(default, (bool, int, float))):
+    if default is None or isinstance(default, (bool, int, float)) or str(default).endswith(",null}"):
         message = f"{key}=None is the text 'None' to hydra, which is true where the code asks whether it is set"
         yield Finding(message, setting, help="write null", severity=WARNING)
 

@@ -63,21 +63,17 @@ def option_of_no_release(run: RunConfig) -> Iterator[Finding]:
 
 
 def _of_program(run: RunConfig) -> Iterator[Finding]:
-    from grpo_lint.frameworks.programs import program_of, strangers
+    from grpo_lint.frameworks.programs import meant, program_of, strangers
 
     program = program_of(run)
     unknown = list(strangers(program)) if program is not None else []
     if program is None or not unknown:
         return
-    from grpo_lint.frameworks.slips import meant
-
-    names = program.names()
-    slips = [(use, meant(use.written, names)) for use in unknown]
     release = _read_release(program)
-    if not release and not all(slip for _, slip in slips):
+    if not release and not all(meant(use, program) for use in unknown):
         return  # a fork's, or of a release that wasn't read
-    for use, slip in slips:
-        yield _refused(program.title, use, slip, release)
+    for use in unknown:
+        yield _refused(program.title, use, meant(use, program), release)
 
 
 def _read_release(program: Program) -> str:
