@@ -185,8 +185,7 @@ class Expander(Parameters):
         pieces: list[Piece] = []
         self.literal(node.parts[0], pieces, False)  # type: ignore[arg-type]
         word = Word(tuple(pieces), span)
-        if type(self.place) is not Woven:
-            node.constant = [word]
+        node.constant = [word]
         return word
 
     def fields(self, node: WordNode, world: World) -> tuple[Fields, bool]:
@@ -201,7 +200,7 @@ class Expander(Parameters):
                 if type(part) is not Lit:
                     break
             else:
-                node.constant = fields.words
+                node.constant = None if fields.unsure else fields.words
         elif node.variants:
             for variant in node.variants:
                 more = self.build(variant.parts, fields, world) or more
