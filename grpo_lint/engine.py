@@ -150,7 +150,7 @@ class Linter:
         """
         alone = file.kind != "shell" and not self._holds_repository(file.below)
         judged = file.whole and not alone
-        ids = {rule.id for rule in self.rules if rule.check or rule.text_check} if judged else set()
+        ids = {rule.id for rule in self.rules if rule.judges or rule.kinds} if judged else set()
         path = shown(file.path)
         ids -= {rule for rule, where in self._undecided if file.kind != "shell" or where == path}
         return ids.__contains__
@@ -262,10 +262,11 @@ class Linter:
                     self._add(rule, finding, problem.span, ())
 
     def _judge_run(self, run: RunConfig) -> None:
+        frameworks = run.frameworks
         found = [
             (rule, finding)
             for rule in self.rules
-            if rule.check is not None
+            if rule.applies(frameworks) and rule.check is not None
             for finding in self._apply(rule, rule.check, run)
         ]
         if self.settings.strict_forms:

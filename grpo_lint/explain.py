@@ -32,7 +32,7 @@ def rule_named(name: str) -> Rule:
 
 def levels(rule: Rule) -> dict[str, str]:
     """The severity of a rule's findings in each profile, or "off". A strict form's counts beside the sound form's."""
-    sound = rule.severity if rule.check is not None or rule.text_check is not None else ""
+    sound = rule.severity if rule.judges or rule.kinds else ""
     strict = strict_severity(rule) if rule.id in FORMS else ""
     both = " and ".join(dict.fromkeys(level for level in (sound, strict) if level))
     return {"default": sound or "off", "strict": sound or "off", "rtx4090": both or "off"}

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
 from grpo_lint.located import Problem
+from grpo_lint.patterns import lazy
 from grpo_lint.syntax.shell.names import from_environment
 
 TYPE_CHECKING = False
@@ -19,7 +18,7 @@ FAULTS = ("syntax", "continuation-blank-line", "continuation-trailing-blank", "c
 """Kinds that are wrong whatever the command is."""
 
 CUTS = ("continuation-blank-line", "continuation-trailing-blank", "comment-swallows")
-_NOTHING = re.compile(r"(?:\s|\\|#.*)*")
+_NOTHING = lazy(r"(?:\s|\\|#.*)*")
 
 UNSET = "is not set in the script"
 """What the shell reader gives as the reason for a variable that the script never sets."""

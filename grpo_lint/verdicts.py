@@ -69,7 +69,7 @@ def _states_the_same(rule: Rule, twin: Verdict | None, run: RunConfig) -> bool:
     """Whether what the twin found is this rule's fault, too: it has no check of its own, or looks at that setting."""
     if twin is None or twin.state not in FAILED:
         return False
-    return rule.check is None or any(getattr(run, field) is twin.at for field in FORMS[rule.id].fields)
+    return not rule.judges or any(getattr(run, field) is twin.at for field in FORMS[rule.id].fields)
 
 
 def _following(twin: str, verdict: Verdict) -> Verdict:
@@ -84,7 +84,7 @@ def _reason(rule: Rule, verdict: Verdict, strict: dict[str, Verdict], profile: s
 
 def _sound(rule: Rule, run: RunConfig) -> Verdict:
     """The verdict of a rule's sound form."""
-    if rule.check is None:
+    if not rule.judges or rule.check is None:
         where = f"{rule.twin} reports it" if rule.twin else "no config shows it"
         return Verdict("not applicable", f"{where}; a profile with strict forms judges it")
     concerned = not rule.frameworks or bool(run.frameworks.intersection(rule.frameworks))

@@ -1,8 +1,10 @@
 """The list of rules as a whole."""
 
 import importlib
+import importlib.util
 import pkgutil
 import re
+from pathlib import Path
 
 import pytest
 
@@ -63,3 +65,13 @@ def test_twins_know_each_other_or_one_reports_for_the_other() -> None:
     for rule in RULES:
         if rule.twin:
             assert by_id[rule.twin].twin in ("", rule.id), rule
+
+
+def test_the_catalogue_is_what_the_modules_declare() -> None:
+    path = Path(__file__).parent.parent / "tools" / "catalogue.py"
+    spec = importlib.util.spec_from_file_location("catalogue", path)
+    assert spec is not None
+    assert spec.loader is not None
+    tool = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tool)
+    assert tool.TARGET.read_text(encoding="utf-8") == tool.text(), "run python tools/catalogue.py"

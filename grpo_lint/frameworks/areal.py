@@ -13,6 +13,7 @@ from grpo_lint.frameworks import trees
 from grpo_lint.frameworks.documents import named_document
 from grpo_lint.frameworks.shape import copy, dtype, experts
 from grpo_lint.frameworks.trees import option
+from grpo_lint.patterns import lazy
 from grpo_lint.unified import UNSET, Setting, derived
 
 TYPE_CHECKING = False
@@ -27,7 +28,7 @@ NAME = "areal"
 MODES = {"fsdp": "fsdp2", "megatron": "megatron", "archon": "archon"}
 """FSDP is FSDP2 there: AReaL needs torch 2.4 at least."""
 
-_ROLE = re.compile(r"(?:(?P<engine>[a-z]+)[:.])?(?P<sizes>(?:[dtpce]\d+)+)")
+_ROLE = lazy(r"(?:(?P<engine>[a-z]+)[:.])?(?P<sizes>(?:[dtpce]\d+)+)")
 
 
 def recognises_document(root: Value) -> bool:

@@ -7,12 +7,12 @@ verl/workers/*/config.py, examples/config.yaml).
 from __future__ import annotations
 
 import os
-import re
 
 from grpo_lint.frameworks import trees
 from grpo_lint.frameworks.documents import document_at, paths_of
 from grpo_lint.frameworks.shape import copy, experts, quotient
 from grpo_lint.frameworks.trees import option
+from grpo_lint.patterns import lazy
 from grpo_lint.unified import UNSET, Origin, Setting, derived
 
 TYPE_CHECKING = False
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 NAME = "easyr1"
 
-_ENTRY = re.compile(r"(?:^|[./])verl[./]trainer[./]main(?:\.py)?$")
+_ENTRY = lazy(r"(?:^|[./])verl[./]trainer[./]main(?:\.py)?$")
 TELLING = ("worker.", "config=")
 
 

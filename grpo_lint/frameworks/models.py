@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
+from grpo_lint.patterns import lazy
 
-_MIXTURES = re.compile(
+_MIXTURES = lazy(
     r"""(?ix)
     \d+B-A\d+(?:\.\d+)?B            # Qwen3-30B-A3B, ERNIE-4.5-21B-A3B, Ling: total and active parameters
     | -A\d+(?:\.\d+)?B\b            # Qwen1.5-MoE-A2.7B, Qwen2-57B-A14B
@@ -16,7 +16,7 @@ _MIXTURES = re.compile(
     """
 )
 
-_DENSE = re.compile(
+_DENSE = lazy(
     r"""(?ix)
     (?:Meta-)?Llama-(?:2|3(?:\.\d)?)-\d+B(?:-(?:Instruct|Chat|hf))*
     | Qwen(?:1\.5|2|2\.5)-(?:Math-|Coder-|VL-)?\d+(?:\.\d+)?B(?:-Instruct|-Chat|-Base)?

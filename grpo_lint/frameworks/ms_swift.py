@@ -7,11 +7,11 @@ whose keys are flags before those of the line. NPROC_PER_NODE and NNODES in the 
 from __future__ import annotations
 
 import os
-import re
 
 from grpo_lint.frameworks import deepspeed, flags, huggingface, megatron
 from grpo_lint.frameworks.documents import document_at
 from grpo_lint.frameworks.shape import copy, dtype, experts, given, quotient
+from grpo_lint.patterns import lazy
 from grpo_lint.runconfig import default
 from grpo_lint.unified import UNSET, Origin, Setting, derived
 
@@ -28,8 +28,8 @@ DIALECT = flags.Dialect(NAME, (("ms_swift", ""), ("trl", "")), folds="_", bools=
 
 COMMANDS = frozenset(("rlhf", "sft", "pt", "rollout"))
 MEGATRON = "megatron"
-_PRESET = re.compile(r"zero([0-3])(_offload)?")
-_MODULE = re.compile(r"(?:^|[./])swift[./]cli[./](_megatron[./])?(rlhf|sft|pt|rollout)(?:\.py)?$")
+_PRESET = lazy(r"zero([0-3])(_offload)?")
+_MODULE = lazy(r"(?:^|[./])swift[./]cli[./](_megatron[./])?(rlhf|sft|pt|rollout)(?:\.py)?$")
 TUNERS = ("tuner_type", "train_type", "sft_type")
 """What chooses adapters: in 4.x, 3.x and 2.x."""
 TUNER = tuple(f"--{name}" for name in TUNERS)

@@ -6,10 +6,9 @@ from 0.10 on (`--ds.zero_stage`); a line has the one or the other, and says by i
 
 from __future__ import annotations
 
-import re
-
 from grpo_lint.frameworks import flags
 from grpo_lint.frameworks.shape import copy, experts, given, quotient
+from grpo_lint.patterns import lazy
 from grpo_lint.unified import UNSET, Origin, Setting, derived, undecided
 
 TYPE_CHECKING = False
@@ -23,7 +22,7 @@ NAME = "openrlhf"
 
 DIALECT = flags.Dialect(NAME, (("openrlhf", ""),), abbreviates=True)
 
-_ENTRY = re.compile(r"(?:^|[./])openrlhf[./]cli[./](train_\w+?)(?:\.py)?$")
+_ENTRY = lazy(r"(?:^|[./])openrlhf[./]cli[./](train_\w+?)(?:\.py)?$")
 RAY = ("train_ppo_ray",)
 
 FLAT = {

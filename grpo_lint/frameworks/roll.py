@@ -6,12 +6,12 @@ Read: main of 2026-08-19 (roll/configs/, roll/pipeline/rlvr/rlvr_config.py, roll
 from __future__ import annotations
 
 import os
-import re
 
 from grpo_lint.frameworks import trees
 from grpo_lint.frameworks.documents import document_at, named_word
 from grpo_lint.frameworks.shape import copy, dtype, experts
 from grpo_lint.frameworks.trees import option
+from grpo_lint.patterns import lazy
 from grpo_lint.runconfig import default
 from grpo_lint.unified import UNSET, Setting, derived, undecided
 
@@ -27,7 +27,7 @@ NAME = "roll"
 TRAIN = "actor_train.strategy_args.strategy_config"
 INFER = "actor_infer.strategy_args.strategy_config"
 STRATEGIES = {"fsdp2_train": "fsdp2", "megatron_train": "megatron", "deepspeed_train": "deepspeed"}
-_RANGE = re.compile(r"list\(\s*range\(\s*(?:(\d+)\s*,\s*)?(\d+)\s*\)\s*\)")
+_RANGE = lazy(r"list\(\s*range\(\s*(?:(\d+)\s*,\s*)?(\d+)\s*\)\s*\)")
 
 
 def recognises(launch: Launch) -> bool:

@@ -7,11 +7,11 @@ before those of the line; a unique beginning of a name is enough.
 from __future__ import annotations
 
 import os
-import re
 
 from grpo_lint.frameworks import deepspeed, flags, serving
 from grpo_lint.frameworks.documents import named_document, named_word
 from grpo_lint.frameworks.shape import copy, given
+from grpo_lint.patterns import lazy
 from grpo_lint.unified import derived
 
 TYPE_CHECKING = False
@@ -25,7 +25,7 @@ NAME = "sglang"
 
 DIALECT = flags.Dialect(NAME, (("sglang", ""),), abbreviates=True)
 
-_MODULE = re.compile(r"(?:^|[./])sglang[./]launch_server(?:\.py)?$")
+_MODULE = lazy(r"(?:^|[./])sglang[./]launch_server(?:\.py)?$")
 
 
 def recognises(launch: Launch) -> bool:

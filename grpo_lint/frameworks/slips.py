@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
+from grpo_lint.patterns import lazy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_SEPARATORS = re.compile(r"[-_.]+")
-_OPPOSITE = re.compile(r"--no[-_]")
+_SEPARATORS = lazy(r"[-_.]+")
+_OPPOSITE = lazy(r"--no[-_]")
 SHORT, LONG = 4, 8
 """Letters of a word from which one, and from which two, may be wrong."""
 

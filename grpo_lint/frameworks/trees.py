@@ -6,12 +6,12 @@ NeMo-RL, AReaL, ROLL and rLLM read such trees by OmegaConf; what holds for all o
 from __future__ import annotations
 
 import os
-import re
 
 from grpo_lint.frameworks.deepspeed import as_setting
 from grpo_lint.frameworks.documents import document_at
 from grpo_lint.frameworks.shape import given
 from grpo_lint.frameworks.verl_source import HYDRA_FLAGS
+from grpo_lint.patterns import lazy
 from grpo_lint.syntax.hydra.overrides import parse
 from grpo_lint.unified import UNSET, Origin, Setting, unknown
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from grpo_lint.syntax.hydra.overrides import Override
     from grpo_lint.unified import Layer
 
-_REFERENCE = re.compile(r"\$\{([A-Za-z_][\w.]*)\}")
+_REFERENCE = lazy(r"\$\{([A-Za-z_][\w.]*)\}")
 MAX_STEPS = 12
 """How far a chain of references or of parents is followed; a longer one is a cycle or no config."""
 

@@ -11,6 +11,7 @@ import os
 from grpo_lint.frameworks import hydra_entry, tables
 from grpo_lint.frameworks.documents import paths_of
 from grpo_lint.frameworks.verl import NAME
+from grpo_lint.frameworks.verl_packaged import releases_with
 from grpo_lint.located import Unknown
 from grpo_lint.syntax.hydra.config import Folder
 from grpo_lint.unified import UNSET, Origin, Setting, unknown
@@ -117,6 +118,11 @@ class Start:
         self.folders = folders
         self.name = name
 
+    @property
+    def own(self) -> bool:
+        """Whether it has files of the repository, not verl's packaged configs alone."""
+        return any(isinstance(folder, Folder) for folder in self.folders)
+
 
 ENTRIES = {
     # entry point: (package of its configs, its primary config)
@@ -205,12 +211,6 @@ def release_of(run: RunConfig, overrides: Sequence[Override]) -> str:
     if version is not None:
         return version.text
     return releases_with(run.engine or "dp", overrides)[-1]
-
-
-def releases_with(engine: str, overrides: Sequence[Override]) -> tuple[str, ...]:
-    """The releases whose tree has every key that is set without `+`; all of them if no release does."""
-    keys = [o.key for o in overrides if o.prefix == "" and "." in o.key and o.problem is None]
-    return tables.verl_releases_with(engine, keys)
 
 
 def _assumed(run: RunConfig, overrides: Sequence[Override]) -> tables.Tree | None:

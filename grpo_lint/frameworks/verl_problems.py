@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import re
-
 from grpo_lint.frameworks import tables
 from grpo_lint.frameworks.verl import NAME
+from grpo_lint.frameworks.verl_packaged import NO_OPTION
 from grpo_lint.located import Problem
-from grpo_lint.syntax.hydra.config import ComposeProblem
+from grpo_lint.patterns import lazy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from grpo_lint.syntax.hydra.overrides import Override
+    from grpo_lint.syntax.hydra.config import ComposeProblem
 
-NO_OPTION = "there is no option "
-"""What stands in the composer's message before the part of the path that is missing."""
-_PLACEHOLDER = re.compile(r"<[^<>|=]+>")
+_PLACEHOLDER = lazy(r"<[^<>|=]+>")
 """Text to be filled in, which the rule about placeholders tells."""
 
 
@@ -46,31 +43,6 @@ def told(problems: Iterable[ComposeProblem], names: Iterable[str], engine: str =
         yield told
 
 
-def packaged(tree: tables.Tree, overrides: Iterable[Override], releases: str) -> Iterator[ComposeProblem]:
-    """What Hydra refuses of a launch that starts from a packaged tree; `releases` says which ones are in question.
-
-    Without a known release only what all of them refuse. Group choices change the tree: nothing is said after one.
-    """
-    added: set[str] = set()
-    for override in overrides:
-        key = override.key
-        if override.problem is not None or not key or "/" in key or key.startswith("hydra."):
-            continue
-        if override.package is not None or ("." not in key and key != "model_engine" and not override.prefix):
-            return
-        if override.prefix in ("+", "++"):
-            if override.prefix == "+" and tree.everywhere(key) and key not in added:
-                message = f"hydra refuses `{override.text}`: {key} is there already in {releases}"
-                help = "remove the +, or write ++ to set it whether it is there or not"
-                yield ComposeProblem("exists", message, override.key_span, override, help)
-            added |= {key[:at] for at in range(len(key)) if key[at] == "."} | {key}
-        elif key != "model_engine" and not (tree.has(key) or key in added):
-            absent = _first_absent(key, tree, added)
-            kind, verb = ("no-deletion", "delete") if override.prefix == "~" else ("no-option", "set")
-            message = f"hydra refuses to {verb} `{override.text}` in {releases}: {NO_OPTION}{absent}"
-            yield ComposeProblem(kind, message, override.key_span, override)
-
-
 def reads_as_fork(problems: Iterable[ComposeProblem], known: Iterable[str]) -> bool:
     """Whether a launch sets an option that no release has and that is no slip of the pen: a fork's own, then."""
     names: list[str] | None = None
@@ -80,16 +52,6 @@ def reads_as_fork(problems: Iterable[ComposeProblem], known: Iterable[str]) -> b
             if not _meant(problem.override.key, names):
                 return True
     return False
-
-
-def _first_absent(key: str, tree: tables.Tree, added: set[str]) -> str:
-    """The shortest part of a key's path that isn't there."""
-    parts = key.split(".")
-    for count in range(1, len(parts)):
-        part = ".".join(parts[:count])
-        if not tree.has(part) and part not in added:
-            return part
-    return key
 
 
 def suggestion(key: str, section: str, known: list[str], engine: str) -> str:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import os
 
-from grpo_lint.frameworks import tables, verl_compose
+from grpo_lint.frameworks import hydra_entry, tables
 from grpo_lint.frameworks.verl import NAME, unify
-from grpo_lint.frameworks.verl_problems import packaged, reads_as_fork, told
+from grpo_lint.frameworks.verl_packaged import use_packaged_tree
 from grpo_lint.located import Unknown
-from grpo_lint.runconfig import default
-from grpo_lint.syntax.hydra.config import ComposeProblem, Folder
 from grpo_lint.syntax.hydra.overrides import parse
-from grpo_lint.unified import UNSET, Origin, Setting, unknown
+from grpo_lint.unified import Origin, Setting, unknown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,6 +20,7 @@ if TYPE_CHECKING:
     from grpo_lint.located import Problem, Value, Word
     from grpo_lint.runconfig import Options, RunConfig
     from grpo_lint.syntax.hydra.compose import Composition
+    from grpo_lint.syntax.hydra.config import ComposeProblem
     from grpo_lint.syntax.hydra.overrides import Override
     from grpo_lint.unified import Layer
 
@@ -91,12 +90,16 @@ def read(launch: Launch, path: str, run: RunConfig, repository: Repository) -> l
     run.engine = _engine(_entry(launch), flags, overrides)
     composed = _compose(launch, flags, overrides, path, run, repository)
     if composed is not None and composed.root is not None:
+        from grpo_lint.frameworks.verl_problems import told
+
         _put_deletions(run.options, overrides)
         problems = list(told(composed.problems, (n for n, _ in composed.root.leaves()), run.engine or "dp"))
         _put_refused(run.options, composed.problems)
         return problems
     problems = list(_refused(overrides))
     if composed is not None:
+        from grpo_lint.frameworks.verl_problems import told
+
         problems = list(told(composed.problems, ()))
     elif _entry(launch) and "--config-path" not in flags:
         problems += use_packaged_tree(run, overrides)
@@ -118,6 +121,9 @@ def _refused(overrides: Sequence[Override]) -> Iterator[Problem]:
     for override in overrides:
         problem = override.problem
         if problem is not None:
+            from grpo_lint.frameworks.verl_problems import told
+            from grpo_lint.syntax.hydra.config import ComposeProblem
+
             yield from told([ComposeProblem("syntax", problem.message, problem.span, override, problem.help)], ())
 
 
@@ -129,17 +135,19 @@ def _compose(
     run: RunConfig,
     repository: Repository,
 ) -> Composition | None:
+    """The composed tree where the launch's own config is at hand, or else the release; None where neither is."""
+    module, folder = module_of(launch), os.path.dirname(path)
+    named = not {"--config-path", "--config-dir"}.isdisjoint(flags)
+    if NAME not in run.versions and not named and hydra_entry.find(module, folder, repository) is None:
+        return None
+    from grpo_lint.frameworks import verl_compose
+
     places = verl_compose.Places.of(repository)
     release = verl_compose.release_of(run, overrides)
-    start = verl_compose.start_of(module_of(launch), flags, path, places, release)
-    if start is None or (NAME not in run.versions and not _own_config(start)):
+    start = verl_compose.start_of(module, flags, path, places, release)
+    if start is None or (NAME not in run.versions and not start.own):
         return None
     return verl_compose.compose_run(run, start, overrides, path, places, "--multirun" in flags)
-
-
-def _own_config(start: verl_compose.Start) -> bool:
-    """Whether a launch starts from files of the repository, rather than from verl's packaged configs alone."""
-    return any(isinstance(folder, Folder) for folder in start.folders)
 
 
 def _put_deletions(options: Options, overrides: list[Override]) -> None:
@@ -152,6 +160,9 @@ def _put_deletions(options: Options, overrides: list[Override]) -> None:
 def read_document(root: Value, path: str, run: RunConfig, repository: Repository) -> list[Problem]:
     """Read a YAML config into `run`. A file without a `defaults` list holds everything that its run gets."""
     if "defaults" in root.data:
+        from grpo_lint.frameworks import verl_compose
+        from grpo_lint.frameworks.verl_problems import told
+
         places = verl_compose.Places.of(repository)
         name = os.path.splitext(os.path.basename(path))[0]
         start = verl_compose.Start([places.folder(os.path.dirname(os.path.realpath(path)))], name)
@@ -201,50 +212,6 @@ def _engine(entry: str, flags: dict[str, Word | None], overrides: list[Override]
             data = override.value.data
             engine = data if isinstance(data, str) and data in tables.verl_engines() else ""
     return engine
-
-
-def use_packaged_tree(run: RunConfig, overrides: Sequence[Override]) -> list[Problem]:
-    """Let a packaged tree answer for what nothing sets; what Hydra would refuse over it is returned.
-
-    Without a known release it is asked what all releases agree on that have every key which the overrides set.
-    """
-    if run.engine not in tables.verl_engines():
-        run.complete = False
-        return []
-    version = run.versions.get(NAME)
-    among = None if version is not None else verl_compose.releases_with(run.engine, overrides)
-    tree = tables.verl_tree(version.text if version is not None else None, run.engine, among)
-    note = "default of verl " + (tree.release or _range(among or ()))
-
-    def lookup(key: str) -> Setting:
-        value = tree.get(key)
-        if value is tables.MISSING:
-            return UNSET
-        if isinstance(value, Unknown):
-            return unknown(value.reason, Origin("default", None, (), note, key))
-        return default(value, note, key)
-
-    run.options.use_defaults(NAME, lookup, tree.names)
-    run.candidates[NAME] = (tree.release,) if tree.release is not None else among or ()
-    if version is not None and tables.newer_than_read(NAME, version.text):
-        return []
-    every = tables.verl_tree(version.text if version is not None else None, run.engine)
-    releases = f"verl {tree.release}" if tree.release is not None else "every release of verl that was read"
-    refused = list(packaged(every, overrides, releases))
-    if version is None and reads_as_fork(refused, every.names()):
-        run.complete = False
-        run.options.use_defaults(NAME, _of_a_fork, lambda: ())
-        return []
-    return list(told(refused, tree.names(), run.engine))
-
-
-def _of_a_fork(key: str) -> Setting:
-    return unknown("the launch sets options that no release of verl has, so it starts from another tree")
-
-
-def _range(releases: tuple[str, ...]) -> str:
-    """Releases as people say them: "0.7.0 to 0.9.1"."""
-    return releases[0] if len(releases) == 1 else f"{releases[0]} to {releases[-1]}"
 
 
 def put_override(options: Options, override: Override) -> None:

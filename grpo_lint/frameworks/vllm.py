@@ -8,12 +8,12 @@ first dot; what follows a dot is a key of a JSON option, so that `--compilation-
 from __future__ import annotations
 
 import os
-import re
 
 from grpo_lint.frameworks import deepspeed, flags, serving
 from grpo_lint.frameworks.documents import named_document, named_word
 from grpo_lint.frameworks.shape import copy, given
 from grpo_lint.located import Piece, Word
+from grpo_lint.patterns import lazy
 from grpo_lint.unified import Origin, Setting, derived
 
 TYPE_CHECKING = False
@@ -29,7 +29,7 @@ NAME = "vllm"
 
 DIALECT = flags.Dialect(NAME, (("vllm", ""),), folds="-", suffixes=True, abbreviates=True, dotted=True)
 
-_MODULE = re.compile(r"(?:^|[./])vllm[./]entrypoints[./](?:openai[./])?(?:api_server|cli[./]main)(?:\.py)?$")
+_MODULE = lazy(r"(?:^|[./])vllm[./]entrypoints[./](?:openai[./])?(?:api_server|cli[./]main)(?:\.py)?$")
 OWN_KEYS = frozenset(
     (
         "tensor-parallel-size", "pipeline-parallel-size", "data-parallel-size", "gpu-memory-utilization",

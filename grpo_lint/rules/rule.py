@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 from grpo_lint.diagnostics import Fix
 from grpo_lint.unified import Setting
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from typing import Literal
+    from typing import Any, Literal
 
     from grpo_lint.diagnostics import Severity
     from grpo_lint.located import Problem
@@ -58,22 +60,25 @@ class Rule:
     The check's docstring is the rule's page: a first sentence, then the sections What it does / Why it matters /
     Example / Use instead / When it does not apply / Sources, as Markdown. `twin` is the id of the rule that states the
     same fault from the other side: one fault is reported once, under this rule's id. `frameworks` are those whose own
-    options the check reads; empty where unified fields are enough. A rule that states what no config shows, or what its
-    twin reports, has a page and no check.
+    options the check reads, and it isn't asked about runs without any of them; empty where unified fields are enough. A
+    rule that states what no config shows, or what its twin reports, has a page and no check: `judges` is False.
     """
 
     __slots__ = (
+        "_check",
+        "_declared",
         "_docstring",
-        "check",
+        "_module",
+        "_text_check",
         "evidence",
         "frameworks",
         "id",
+        "judges",
         "kinds",
         "name",
         "needs",
         "severity",
         "since",
-        "text_check",
         "topics",
         "twin",
     )
@@ -94,7 +99,11 @@ class Rule:
         self.id = id
         self.name = name
         self._docstring = docstring
-        self.check: Check | None = None
+        self._check: Check | None = None
+        self._text_check: TextCheck | None = None
+        self._module = ""
+        self._declared: Rule | None = None
+        self.judges = False
         self.severity = severity
         self.evidence = evidence
         self.needs = needs
@@ -103,13 +112,46 @@ class Rule:
         self.twin = twin
         self.frameworks = frameworks
         self.kinds: tuple[str, ...] = ()
-        self.text_check: TextCheck | None = None
+
+    @classmethod
+    def listed(cls, id: str, name: str, module: str, judges: bool, kinds: tuple[str, ...], *rest: Any) -> Rule:
+        """A rule of the catalogue: its module is imported when its check or its page is asked for."""
+        made = cls(id, name, None, *rest)
+        made._module, made.judges, made.kinds = module, judges, kinds
+        return made
+
+    @property
+    def declared(self) -> Rule:
+        """The rule as its module declares it: this one, or the one that a row of the catalogue stands for."""
+        if self._module and self._declared is None:
+            rules: tuple[Rule, ...] = import_module(f"grpo_lint.rules.{self._module}").RULES
+            self._declared = next(rule for rule in rules if rule.id == self.id)
+        return self._declared or self
+
+    @property
+    def check(self) -> Check | None:
+        """What judges a run; None for a rule about the text, and for one that is only stated."""
+        return self.declared._check
+
+    @check.setter
+    def check(self, check: Check) -> None:
+        self._check, self.judges = check, True
+
+    @property
+    def text_check(self) -> TextCheck | None:
+        return self.declared._text_check
+
+    def applies(self, frameworks: set[str]) -> bool:
+        """Whether the check has anything to read in a run of some frameworks."""
+        return self.judges and (not self.frameworks or not frameworks.isdisjoint(self.frameworks))
 
     def __repr__(self) -> str:
         return f"Rule({self.id}, {self.name})"
 
     def undecided(self, run: RunConfig) -> str:
         """Why the rule can't judge a run: the first thing it needs that isn't decided. Empty where it can."""
+        if self.declared is not self:
+            return self.declared.undecided(run)
         for name in self.needs:
             setting: Setting = getattr(run, name)
             if not setting.decided:
@@ -119,7 +161,8 @@ class Rule:
     @property
     def page(self) -> str:
         """The docstring as Markdown, worked out when somebody reads it: most lintings show no page."""
-        return dedent(self._docstring)
+        declared = self.declared
+        return dedent(self._docstring) if declared is self else declared.page
 
     @property
     def summary(self) -> str:
@@ -177,7 +220,7 @@ def text_rule(
 
     def declare(check: TextCheck) -> Rule:
         made = Rule(id, name, check.__doc__, severity, "solid", (), topics, since)
-        made.kinds, made.text_check = kinds, check
+        made.kinds, made._text_check = kinds, check
         return made
 
     return declare

@@ -46,7 +46,7 @@ def _is_unified(run: RunConfig) -> bool:
     evidence="refuted",
     needs=("algorithm", "group_size"),
     topics=("grpo", "singleton"),
-    frameworks=("rllm",),
+    frameworks=FRAMEWORKS,
 )
 def group_by_trajectory(run: RunConfig) -> Iterator[Finding]:
     """rLLM's older workflow trainer puts each trajectory into a group of its own, whatever the group size is.
@@ -126,7 +126,7 @@ def group_by_trajectory(run: RunConfig) -> Iterator[Finding]:
     severity=WARNING,
     evidence="contested",
     topics=("agents",),
-    frameworks=("rllm",),
+    frameworks=FRAMEWORKS,
 )
 def echo_weight(run: RunConfig) -> Iterator[Finding]:
     """The weight of the ECHO loss has a narrow range in which it helps.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from grpo_lint.diagnostics import ERROR, NOTE, WARNING
 from grpo_lint.frameworks import verl
 from grpo_lint.rules.avoidance.verl_run import trains
-from grpo_lint.rules.avoidance.zero import named, release_of, stage, steps_on_cpu
+from grpo_lint.rules.avoidance.zero import DEEPSPEED_USERS, named, release_of, stage, steps_on_cpu
 from grpo_lint.rules.rule import Finding, Rule, rule
 from grpo_lint.unified import Setting
 
@@ -189,7 +189,7 @@ def reads_old_key(run: RunConfig, role: str) -> bool | None:
     evidence="conditional",
     topics=("clipping",),
     twin="DO02",
-    frameworks=("deepspeed", "accelerate", "megatron", "slime", "verl"),
+    frameworks=(*DEEPSPEED_USERS, "megatron", "slime", "miles", "verl", "roll", "nemo_rl", "areal", "easyr1"),
 )
 def gradient_clipping_zero(run: RunConfig) -> Iterator[Finding]:
     """A clipping norm of 0 switches clipping off in DeepSpeed and Megatron, and stops all learning in verl's FSDP.

@@ -6,7 +6,7 @@ from grpo_lint.diagnostics import ERROR, NOTE, WARNING, Fix
 from grpo_lint.frameworks import verl
 from grpo_lint.rules.avoidance.clipping import SWITCH, is_number, written
 from grpo_lint.rules.avoidance.verl_run import trains
-from grpo_lint.rules.avoidance.zero import has_bf16_optimizer, is_off, release_of, stage
+from grpo_lint.rules.avoidance.zero import DEEPSPEED_USERS, has_bf16_optimizer, is_off, release_of, stage
 from grpo_lint.rules.rule import Finding, Rule, rule
 
 TYPE_CHECKING = False
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     needs=("zero_stage",),
     topics=("muon", "clipping"),
     twin="NOT13",
-    frameworks=("deepspeed", "accelerate"),
+    frameworks=DEEPSPEED_USERS,
 )
 def muon_with_clipping(run: RunConfig) -> Iterator[Finding]:
     """DeepSpeed clips Muon's finished update instead of its gradient, so that every step shrinks to the clip norm.

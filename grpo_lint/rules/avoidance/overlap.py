@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from grpo_lint.diagnostics import NOTE, WARNING, Fix
 from grpo_lint.rules.avoidance.zero import (
+    DEEPSPEED_USERS,
     is_alone,
     named,
     partitions_gradients_in_buckets,
@@ -55,7 +56,7 @@ def _switch_off(setting: Setting, safe: bool) -> Fix | None:
     evidence="conditional",
     needs=("zero_stage", "overlap_comm"),
     topics=("zero", "performance"),
-    frameworks=("deepspeed", "accelerate"),
+    frameworks=DEEPSPEED_USERS,
 )
 def overlap_comm_single_rank(run: RunConfig) -> Iterator[Finding]:
     """With one rank and no offload there is no communication that overlap_comm could overlap.
@@ -112,7 +113,7 @@ def overlap_comm_single_rank(run: RunConfig) -> Iterator[Finding]:
     evidence="solid",
     needs=("zero_stage", "overlap_comm", "torch_compile"),
     topics=("zero", "nan", "cuda-streams"),
-    frameworks=("deepspeed", "accelerate"),
+    frameworks=DEEPSPEED_USERS,
 )
 def compile_with_overlap_comm(run: RunConfig) -> Iterator[Finding]:
     """A compiled model with overlap_comm reduces gradients before they are written, in DeepSpeed before 0.19.3.
@@ -179,7 +180,7 @@ def compile_with_overlap_comm(run: RunConfig) -> Iterator[Finding]:
     evidence="conditional",
     needs=("zero_stage", "overlap_comm"),
     topics=("zero", "nan", "cuda-streams"),
-    frameworks=("deepspeed", "accelerate"),
+    frameworks=DEEPSPEED_USERS,
 )
 def record_stream(run: RunConfig) -> Iterator[Finding]:
     """Before DeepSpeed 0.19.0, overlap_comm at ZeRO 1 and 2 reuses buffers that the reduction still reads.

@@ -13,6 +13,11 @@ if TYPE_CHECKING:
     from grpo_lint.unified import Setting
 
 NAMES = {"deepspeed": "DeepSpeed", "torch": "PyTorch", "verl": "verl"}
+DEEPSPEED_USERS = (
+    "deepspeed", "accelerate", "openrlhf", "transformers", "trl", "ms_swift", "llama_factory", "axolotl",
+)  # fmt: skip
+"""The frameworks whose options may set DeepSpeed up, under names of their own."""
+
 ON_CPU = frozenset(("adam", "adamw", "adagrad", "lion", "muon"))
 """Optimizer types that DeepSpeed builds itself and that step on the CPU (0.16.9 to 0.19.8; muon: see DO01)."""
 
@@ -200,7 +205,7 @@ def _muon_offloaded(run: RunConfig, type_: Setting, offload: tuple[Setting, str]
     needs=("zero_stage",),
     topics=("zero", "memory", "nan"),
     twin="DO01",
-    frameworks=("deepspeed", "accelerate"),
+    frameworks=DEEPSPEED_USERS,
 )
 def zero3_single_rank(run: RunConfig) -> Iterator[Finding]:
     """ZeRO stage 3 on a single rank partitions nothing, and old releases corrupt its gradients on new PyTorch.

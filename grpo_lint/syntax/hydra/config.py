@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import posixpath
-import re
 
 from grpo_lint.located import Problem, Value
+from grpo_lint.patterns import lazy
 from grpo_lint.source import SourceFile, Span
 from grpo_lint.syntax.hydra.interpolation import Malformed, is_interpolation, parse
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-_HEADER = re.compile(r"\s*#\s*@")
+_HEADER = lazy(r"\s*#\s*@")
 
 
 class ComposeProblem(Problem):

@@ -6,9 +6,8 @@ Follows hydra-core 1.3.2, hydra/_internal/defaults_list.py and core/default_elem
 
 from __future__ import annotations
 
-import re
-
 from grpo_lint.located import Unknown, Value
+from grpo_lint.patterns import lazy
 from grpo_lint.syntax.hydra.config import ComposeProblem, Refused, Repository, Uncertain
 from grpo_lint.syntax.hydra.interpolation import is_interpolation
 from grpo_lint.syntax.hydra.resolve import Resolver
@@ -26,7 +25,7 @@ MAX_DEPTH = 60
 
 SELF = "_self_"
 MISSING = "???"
-_LEGACY = re.compile(r"\${defaults\.\d\.")
+_LEGACY = lazy(r"\${defaults\.\d\.")
 
 
 class Default:

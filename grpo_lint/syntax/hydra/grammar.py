@@ -11,6 +11,7 @@ import re
 from bisect import bisect_left, bisect_right
 
 from grpo_lint.located import DYNAMIC, Unknown, Value
+from grpo_lint.patterns import lazy
 from grpo_lint.source import Span
 from grpo_lint.syntax.hydra.functions import Sweep, call
 
@@ -25,23 +26,23 @@ MAX_DEPTH = 100
 
 _DIGITS = r"[0-9](?:_?[0-9])*"
 _UNSIGNED = r"(?:0|[1-9](?:_?[0-9])*)"
-INT = re.compile(rf"[+-]?{_UNSIGNED}")
-FLOAT = re.compile(
+INT = lazy(rf"[+-]?{_UNSIGNED}")
+FLOAT = lazy(
     rf"[+-]?(?:(?:{_UNSIGNED}\.(?:{_DIGITS})?|\.{_DIGITS})(?:[eE][+-]?{_DIGITS})?|{_UNSIGNED}[eE][+-]?{_DIGITS}"
     r"|[Ii][Nn][Ff]|[Nn][Aa][Nn])"
 )
-PLAIN = re.compile(r"[A-Za-z0-9_/\-+.%*@?|:]+")
+PLAIN = lazy(r"[A-Za-z0-9_/\-+.%*@?|:]+")
 """Text of these characters alone is one primitive: a number or a keyword if all of it is, else itself."""
 
-_ID = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
-_PUNCTUATION = re.compile(r"[ \t]*(?:([(,:=])[ \t]*|([)\]}]))|([\[{])[ \t]*")
-_SPACE = re.compile(r"[ \t]+")
+_ID = lazy(r"[A-Za-z_][A-Za-z0-9_-]*")
+_PUNCTUATION = lazy(r"[ \t]*(?:([(,:=])[ \t]*|([)\]}]))|([\[{])[ \t]*")
+_SPACE = lazy(r"[ \t]+")
 _QUOTED = {
-    '"': re.compile(r'"(?:(?:\\\\)*|.*?[^\\](?:\\\\)*)"', re.DOTALL),
-    "'": re.compile(r"'(?:(?:\\\\)*|.*?[^\\](?:\\\\)*)'", re.DOTALL),
+    '"': lazy(r'"(?:(?:\\\\)*|.*?[^\\](?:\\\\)*)"', re.DOTALL),
+    "'": lazy(r"'(?:(?:\\\\)*|.*?[^\\](?:\\\\)*)'", re.DOTALL),
 }
-_INTERPOLATION = re.compile(r"\$\{[^}]+\}")
-_ESCAPES = re.compile(r"(?:\\[\\()\[\]{}:=, \t])+")
+_INTERPOLATION = lazy(r"\$\{[^}]+\}")
+_ESCAPES = lazy(r"(?:\\[\\()\[\]{}:=, \t])+")
 _ESCAPED_QUOTE = {'"': re.compile(r'\\+"'), "'": re.compile(r"\\+'")}
 _KEYWORDS = {"true": True, "false": False, "null": None}
 _ATOMS = frozenset(("id", "word", "number", "interpolation", "char", ":", "escape", "space", "dynamic"))
@@ -63,6 +64,8 @@ def scalar(text: str) -> Any:
     word = text.lower()
     if word in _KEYWORDS:
         return _KEYWORDS[word]
+    if text.isdecimal() and text.isascii():  # as INT says, without compiling it: no zero leads another digit
+        return int(text) if text[0] != "0" or len(text) == 1 else text
     if text[-1:] in "0123456789.fFnN":
         if INT.fullmatch(text):
             return int(text)  # ValueError past Python's limit of 4,300 digits, as in Hydra

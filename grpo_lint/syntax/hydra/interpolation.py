@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 
+from grpo_lint.patterns import lazy
 from grpo_lint.syntax.hydra.grammar import lex, scalar
 
 TYPE_CHECKING = False
@@ -20,10 +21,10 @@ if TYPE_CHECKING:
 MAX_DEPTH = 40
 """Interpolations, lists and dicts nest at most this deep in one text."""
 
-_KEY = re.compile(r"""[^\\{}()\[\]:. \t'"]+""")
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
-_SPACES = re.compile(r"[ \t]*")
-_BACKSLASHES = re.compile(r"\\+")
+_KEY = lazy(r"""[^\\{}()\[\]:. \t'"]+""")
+_NAME = lazy(r"[A-Za-z_][A-Za-z0-9_-]*")
+_SPACES = lazy(r"[ \t]*")
+_BACKSLASHES = lazy(r"\\+")
 _LITERAL = {quote: re.compile(rf"(?:[^\\${quote}]|\$(?!\{{))+") for quote in ("", "'", '"')}
 _PRIMITIVE = frozenset(("id", "word", "number", "char", ":", "escape", "space"))
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 
 from grpo_lint.located import DYNAMIC, Problem, Unknown, Value
+from grpo_lint.patterns import lazy
 from grpo_lint.syntax.hydra.functions import Sweep
 from grpo_lint.syntax.hydra.grammar import MAX_DEPTH, PLAIN, Refused, TooDeep, ValueParser, scalar
 
@@ -24,7 +25,7 @@ _SPECIAL = r"[A-Za-z_$][A-Za-z0-9_$-]*"
 _STEP = rf"(?:{_SPECIAL}|0|[1-9](?:_?[0-9])*)"
 _PATH = rf"{_STEP}(?:\.{_STEP})+"
 _PACKAGE = rf"(?:{_PATH}|{_SPECIAL})?"
-_KEY = re.compile(rf"(\+\+|\+|~|)({_NAME}(?:/{_NAME})+|{_PACKAGE})(?:@({_PACKAGE}))?(?==|\Z)")
+_KEY = lazy(rf"(\+\+|\+|~|)({_NAME}(?:/{_NAME})+|{_PACKAGE})(?:@({_PACKAGE}))?(?==|\Z)")
 _KEY_TOKEN = rf"({_PATH})|({_SPECIAL})|([~+@:/=])"
 _SPACES = " \t"
 
@@ -80,25 +81,33 @@ def parse(word: Word) -> Override:
     if DYNAMIC in head:
         override.reason = word.cut(0, len(head)).reason
         return override
-    match = _KEY.match(text)
-    if match is None:
+    parts = _key(text, head)
+    if parts is None:
         override.problem = _key_problem(word, text)
         return override
-    override.prefix, override.key, override.package = match.groups()
-    start = match.end(1)
-    override.key_span = word.cut(start, match.end()).span
+    override.prefix, override.key, override.package, end = parts
+    start = len(override.prefix)
+    override.key_span = word.cut(start, end).span
     override.prefix_span = word.cut(0, start).span if start else override.key_span
-    if match.end() == len(text):
+    if end == len(text):
         if override.prefix != "~":
             override.problem = _problem(word, Refused("there is no '=' after the key", len(text), len(text)))
         return override
     try:
-        override.value = _value(word, text, match.end() + 1)
+        override.value = _value(word, text, end + 1)
     except Refused as refused:
         override.problem = _problem(word, refused)
     if override.value is not None:
         override.value.key_span = override.key_span
     return override
+
+
+def _key(text: str, head: str) -> tuple[str, str, str | None, int] | None:
+    """(prefix, key, package, where the key ends), None where Hydra can't read it. Most keys are plain dotted names."""
+    if len(head) < len(text) and head.isascii() and all(part.isidentifier() for part in head.split(".")):
+        return "", head, None, len(head)
+    match = _KEY.match(text)
+    return None if match is None else (match[1], match[2], match[3], match.end())
 
 
 def _value(word: Word, text: str, start: int) -> Value:

@@ -12,9 +12,8 @@ framework is known to register. Facts: omegaconf 2.3.1 (base.py, resolvers/oc).
 
 from __future__ import annotations
 
-import re
-
 from grpo_lint.located import Problem, Unknown, Value
+from grpo_lint.patterns import lazy
 from grpo_lint.syntax.hydra.interpolation import (
     Call,
     Element,
@@ -42,9 +41,9 @@ MAX_DEPTH = 150
 MAX_HOPS = 60
 """References that lead from one to the next; OmegaConf itself overflows Python's stack at about a hundred."""
 
-_HEAD = re.compile(r"(\.)*[^.[]*")
-_INDEX = re.compile(r"-?[0-9]{1,9}")
-_STEP = re.compile(r"\.([^.[]*)|\[(.*?)\]")
+_HEAD = lazy(r"(\.)*[^.[]*")
+_INDEX = lazy(r"-?[0-9]{1,9}")
+_STEP = lazy(r"\.([^.[]*)|\[(.*?)\]")
 
 ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
     "add": lambda a, b: a + b,
