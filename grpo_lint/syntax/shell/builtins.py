@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from abc import abstractmethod
 
 from grpo_lint.located import Piece, Word
 from grpo_lint.source import Span
@@ -242,8 +243,9 @@ class Builtins(Inputs):
         for word in call.argv[1:]:
             self.settle(world, self.arithmetic_holds(text_of(word), world, call.span))
 
+    @abstractmethod
     def arithmetic_holds(self, value: Text, world: World, span: Span) -> Outcome:
-        raise NotImplementedError
+        """Given by the class that puts the evaluator together."""
 
     sourcing: int
 

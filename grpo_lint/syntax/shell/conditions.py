@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from abc import abstractmethod
 
 from grpo_lint.located import DYNAMIC, Piece, Word
 from grpo_lint.source import Span
@@ -59,9 +60,9 @@ class Operand:
 
 
 class Conditions(Expander):
+    @abstractmethod
     def exists(self, word: Word, world: World) -> bool:
         """Whether the repository surely has the file."""
-        raise NotImplementedError
 
     # [ ... ]
 
@@ -153,9 +154,9 @@ class Conditions(Expander):
         self.captured(found, world, span)
         return found is not None
 
+    @abstractmethod
     def captured(self, found: re.Match[str] | None, world: World, span: Span) -> None:
         """Sets BASH_REMATCH."""
-        raise NotImplementedError
 
     # single tests
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from abc import abstractmethod
 
 from grpo_lint.located import DYNAMIC, Piece, Word
 from grpo_lint.patterns import lazy
@@ -26,20 +27,21 @@ TILDE_ASSIGN = lazy(r"[A-Za-z_][A-Za-z0-9_]*\+?=~|~")
 
 
 class Expander(Parameters):
+    @abstractmethod
     def substitute(self, part: CommandSub, world: World) -> Text:
         """What a command substitution prints."""
-        raise NotImplementedError
 
+    @abstractmethod
     def process_words(self, body: ListNode, world: World) -> None:
         """Reads the commands of a process substitution."""
-        raise NotImplementedError
 
+    @abstractmethod
     def gave_up(self, message: str, span: Span) -> None:
-        raise NotImplementedError
+        """Given by the class that puts the evaluator together."""
 
+    @abstractmethod
     def split_note(self, found: list[tuple[Span, str]], word: Word) -> None:
         """Notes that an unquoted variable broke a word."""
-        raise NotImplementedError
 
     # without splitting
 

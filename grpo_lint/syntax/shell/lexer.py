@@ -6,6 +6,7 @@ There is no token stream: bash's lexing depends on its grammar.
 from __future__ import annotations
 
 import re
+from abc import abstractmethod
 
 from grpo_lint.patterns import lazy
 from grpo_lint.syntax.shell.escapes import unescaped
@@ -77,9 +78,9 @@ class Lexer:
         self.padded = False
         """Lines end with a blank that the script doesn't have (where a carriage return was)."""
 
+    @abstractmethod
     def commands(self, closers: str) -> ListNode:
         """The commands up to one of the closing characters, or the end of the text."""
-        raise NotImplementedError
 
     def deeper(self) -> None:
         self.depth += 1
@@ -272,8 +273,9 @@ class Lexer:
         self.depth -= 1
         return node
 
+    @abstractmethod
     def inner(self, text: str, offsets: list[int] | None, start: int = 0, end: int | None = None) -> Lexer:
-        raise NotImplementedError
+        """Given by the class that puts the evaluator together."""
 
     def braced(self, quoted: bool) -> Param:
         """`${...}`. What follows no rule becomes an operator "bad": bash too complains only when it gets there."""

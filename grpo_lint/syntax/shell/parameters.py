@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
+
 from grpo_lint.located import DYNAMIC, Piece, Word
 from grpo_lint.source import Span
 from grpo_lint.syntax.shell import names, operators
@@ -52,18 +54,17 @@ class Parameters:
     unread: str
     """A file that the script reads with `source` and that isn't here."""
 
+    @abstractmethod
     def text(self, node: WordNode | None, world: World, tilde: bool = True) -> Text:
         """A word's text without splitting."""
-        raise NotImplementedError
 
+    @abstractmethod
     def atoms(self, node: WordNode | None, world: World) -> tuple[Atoms, str]:
         """A pattern's stretches, and the reason why it isn't known."""
-        raise NotImplementedError
 
+    @abstractmethod
     def assign(self, world: World, name: str, value: Text, span: Span) -> None:
-        raise NotImplementedError
-
-    # what a name stands for
+        """Given by the class that puts the evaluator together."""
 
     def subject(self, part: Param, world: World, span: Span) -> tuple[Subject, str]:
         """The parameter's value before any operator. None if it isn't set; then with why, if the caller may set it."""

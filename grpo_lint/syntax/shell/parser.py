@@ -6,6 +6,7 @@ A fault never ends the reading: it is noted, and reading goes on at the next lin
 from __future__ import annotations
 
 import re
+from abc import abstractmethod
 
 from grpo_lint.patterns import lazy
 from grpo_lint.syntax.shell.braces import expand_braces
@@ -64,9 +65,9 @@ class CommandParser(HereDocuments):
             self.faults.append(Fault("gave-up", "the script is too long; the rest is not read", self.end, limit))
         return body
 
+    @abstractmethod
     def compound(self, word: str) -> Node:
         """The compound command that starts with this reserved word (or parenthesis)."""
-        raise NotImplementedError
 
     # lists
 

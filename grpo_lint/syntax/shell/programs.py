@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from abc import abstractmethod
 
 from grpo_lint.located import Piece, Word
 from grpo_lint.source import SourceFile, Span
@@ -36,8 +37,9 @@ HARMLESS_SOURCE = (
 
 
 class Programs(Emission):
+    @abstractmethod
     def execute(self, node: Node, worlds: list[World]) -> list[World]:
-        raise NotImplementedError
+        """Given by the class that puts the evaluator together."""
 
     # one command
 
