@@ -329,3 +329,16 @@ def test_no_table_is_loaded_of_a_framework_that_takes_no_part(monkeypatch: pytes
         if rule.applies(run.frameworks):
             assert not told(rule, run)
     assert not tables._TABLES
+
+
+@pytest.mark.parametrize(
+    ("overrides", "reported"),
+    [
+        ("rllm.rollout.n=8 rllm.data.train_batch_size=64 actor_rollout_ref.rollout.n=4", True),
+        ("rllm.rollout.n=8 rllm.data.train_batch_size=64 actor_rollout_ref.rollout.n=8", False),
+        ("rllm.rollout.n=null rllm.data.train_batch_size=64 actor_rollout_ref.rollout.n=4", False),
+        ("rllm.trainer.save_freq=8 rllm.data.train_batch_size=64 actor_rollout_ref.rollout.n=4", False),
+    ],
+)
+def test_an_override_that_rllm_overwrites(overrides: str, reported: bool, tmp_path: Path) -> None:
+    assert bool(told(dead, line(tmp_path, f"python3 -m rllm.trainer.train {overrides}"))) is reported

@@ -30,8 +30,34 @@ OPENRLHF_LORA = {
 }
 """Read where the rank is above 0 only (OpenRLHF 0.11.2, models/actor.py)."""
 MODEL = "actor_rollout_ref.model"
+SHARED = {
+    # rLLM's key: verl's, which is set from it
+    "rllm.algorithm.adv_estimator": "algorithm.adv_estimator",
+    "rllm.algorithm.norm_adv_by_std_in_grpo": "algorithm.norm_adv_by_std_in_grpo",
+    "rllm.algorithm.rollout_correction.bypass_mode": "algorithm.rollout_correction.bypass_mode",
+    "rllm.algorithm.kl_beta": "actor_rollout_ref.actor.kl_loss_coef",
+    "rllm.algorithm.loss_fn": "actor_rollout_ref.actor.policy_loss.loss_mode",
+    "rllm.algorithm.loss_agg_mode": "actor_rollout_ref.actor.loss_agg_mode",
+    "rllm.algorithm.eps_clip_high": "actor_rollout_ref.actor.clip_ratio_high",
+    "rllm.algorithm.router_replay": "actor_rollout_ref.actor.router_replay.mode",
+    "rllm.rollout.n": "actor_rollout_ref.rollout.n",
+    "rllm.rollout.n_val": "actor_rollout_ref.rollout.val_kwargs.n",
+    "rllm.rollout.train.temperature": "actor_rollout_ref.rollout.temperature",
+    "rllm.rollout.train.top_p": "actor_rollout_ref.rollout.top_p",
+    "rllm.rollout.train.top_k": "actor_rollout_ref.rollout.top_k",
+    "rllm.rollout.train.max_tokens": "actor_rollout_ref.rollout.response_length",
+    "rllm.trainer.save_freq": "trainer.save_freq",
+    "rllm.trainer.test_freq": "trainer.test_freq",
+    "rllm.trainer.total_epochs": "trainer.total_epochs",
+    "rllm.trainer.project_name": "trainer.project_name",
+    "rllm.trainer.experiment_name": "trainer.experiment_name",
+    "rllm.data.train_batch_size": "data.train_batch_size",
+    "rllm.data.max_prompt_length": "data.max_prompt_length",
+    "rllm.data.max_response_length": "data.max_response_length",
+}
+"""Read in rLLM, main of 2026-08-15 (trainer/verl/utils.py: `sync_config`): of two overrides rLLM's own wins."""
 
-READ = ("openrlhf", "trl", "verl", "vllm")
+READ = ("openrlhf", "rllm", "trl", "verl", "vllm")
 
 
 @rule(
@@ -43,11 +69,12 @@ READ = ("openrlhf", "trl", "verl", "vllm")
     frameworks=READ,
 )
 def option_that_nothing_reads(run: RunConfig) -> Iterator[Finding]:
-    """An option is given whose reader is switched off.
+    """An option is given that another one overwrites, or whose reader is switched off.
 
     ## What it does
     Reports options of LoRA where no adapter is trained or served (verl's FSDP engine, OpenRLHF, `vllm serve`),
     `vllm_*` options of `trl grpo` without `use_vllm`, and sizes of CUDA graphs beside `enforce_eager`.
+    Also overrides of verl whose mirror among rLLM's own says something else on the same line.
 
     ## Why it matters
     The option is accepted and does nothing. A run that was meant to train an adapter trains all weights.
@@ -64,13 +91,15 @@ def option_that_nothing_reads(run: RunConfig) -> Iterator[Finding]:
 
     ## When it does not apply
     An adapter that is switched off in so many words (`lora_rank=0`); lines of which a part isn't known. LoRA options
-    of `trl` and of verl's Megatron engine are DO19's, optimizer options of verl DO02's.
+    of `trl` and of verl's Megatron engine are DO19's, what verl's engine overwrites DO02's and DO06's.
 
     ## Sources
     trl 0.24.0 and 1.16.0 (`trainer/grpo_trainer.py`), OpenRLHF 0.11.2 (`models/actor.py`), verl
     0.5.0 to 0.9.1 (`workers/fsdp_workers.py`, `workers/engine/fsdp/transformer_impl.py`), vllm
-    (`engine/arg_utils.py`, `config/vllm.py`).
+    (`engine/arg_utils.py`, `config/vllm.py`), rLLM, main of 2026-08-15 (`trainer/verl/utils.py`: `sync_config`).
     """
+    if run.command and run.framework == "rllm":
+        yield from _of_rllm(run)
     if not run.command or not run.complete:
         return
     if run.framework == "verl":
@@ -117,6 +146,18 @@ def _given(run: RunConfig, names: tuple[str, ...]) -> Iterator[Setting]:
         setting = run.option(run.framework, name)
         if setting.explicit and setting.value not in (None, False):
             yield setting
+
+
+def _of_rllm(run: RunConfig) -> Iterator[Finding]:
+    """Two overrides of one thing."""
+    from grpo_lint.frameworks.verl import NAME
+
+    for own, mirrored in SHARED.items():
+        wins, loses = run.option("rllm", own), run.option(NAME, mirrored)
+        both = wins.known and loses.known and wins.explicit and loses.explicit
+        if both and wins.value is not None and wins.value != loses.value:
+            message = f"{mirrored}={loses.value} does nothing: rllm sets it to {wins.value}, from {own}"
+            yield Finding(message, loses, "", ((wins, "wins"),), f"remove {mirrored}")
 
 
 def _of_verl(run: RunConfig) -> Iterator[Finding]:
