@@ -166,13 +166,13 @@ class Dialect:
             if prefix and own is name:
                 continue
             if own not in options or options[own]["spells"][-1][1] < len(table.releases) - 1:  # renamed since
-                own = self._aliases(table_name).get(own, own)
+                own = self.aliases(table_name).get(own, own)
             entry = options.get(own)
             if entry is not None and not (entry.get("more", {}).get("no_cli") and own != "--disable-cuda-graph"):
                 return (prefix + own.removeprefix("--") if prefix else own), entry
         return None
 
-    def _aliases(self, table_name: str) -> dict[str, str]:
+    def aliases(self, table_name: str) -> dict[str, str]:
         """The names of a table's options by their aliases."""
         if table_name not in self._other_names:
             options = tables.table(table_name).options
@@ -183,7 +183,7 @@ class Dialect:
     def names(self) -> Iterator[str]:
         """Every name and alias that a line may hold, opposites included."""
         for table_name, prefix in (*self.tables, *((("transformers", ""),) if self.inherits else ())):
-            for name in (*tables.table(table_name).options, *self._aliases(table_name)):
+            for name in (*tables.table(table_name).options, *self.aliases(table_name)):
                 if name.startswith("--"):
                     yield prefix + name[2:] if prefix else name
                     yield f"--no{'_' if self.folds == '_' else '-'}{name[2:]}"

@@ -44,8 +44,8 @@ class Use:
     """An option as a launch gives it.
 
     `shown` is its name as given, `written` the same as the parser folds it; `kind` how it is taken (None: no table has
-    it); `table`, `name` and `entry` are set where that very name is in a table. `span` is the place of the name,
-    `words` its values on the line, `origin` the origin of a value that stands in a file.
+    it); `table`, `name` and `entry` are set where that very name is in a table, and no alias of another. `span` is the
+    place of the name, `words` its values on the line, `origin` the origin of a value that stands in a file.
     """
 
     __slots__ = ("entry", "kind", "name", "origin", "shown", "span", "table", "words", "written")
@@ -204,7 +204,7 @@ def _found(shown: str, program: Program) -> Found:
     for table, prefix in (*dialect.tables, *((("transformers", ""),) if dialect.inherits else ())):
         name = "--" + written[len(prefix) :] if prefix and written.startswith(prefix) else written
         entry = tables.table(table).options.get(name) if not prefix or name is not written else None
-        if entry is not None and _of_command(entry, program):
+        if entry is not None and _of_command(entry, program) and name not in dialect.aliases(table):
             return written, kind, table, name, entry
     return written, kind, "", "", {}
 

@@ -188,6 +188,13 @@ def test_renamed_flags_and_what_they_are_called_now(tmp_path: Path) -> None:
     assert finding.help == "write --ds.zero_stage"
 
 
+def test_an_old_name_that_is_an_alias_now(tmp_path: Path) -> None:
+    command = f"{PROGRAMS['sglang']} --hierarchical-sparse-attention-extra-config '{{}}'"
+    assert not told(moved, line(tmp_path, command, sglang="0.5.23"))
+    newest = next(name for name, entry in tables.table("sglang").options.items() if entry["spells"][0][0] == 9)
+    assert not told(moved, line(tmp_path, f"{command} {newest} 1"))
+
+
 def test_flags_of_two_releases(tmp_path: Path) -> None:
     command = f"{PROGRAMS['openrlhf']} --zero_stage 2 --ds.adam_offload"
     assert told(moved, line(tmp_path, command))

@@ -240,9 +240,7 @@ def _of_word(key: str, setting: Setting) -> Iterator[Finding]:
         return
     if isinstance(setting.value, (bool, int, float)):
         help = f"write one of {', '.join(choices)}" if choices else "write a name"
-        yield Finding(
-            f"{key}={setting.value}: verl compares it with names, and {setting.value} is none", setting, help=help
-        )
+        yield Finding(f"verl takes a name for {key}, and {setting.value} is none", setting, help=help)
     elif choices and setting.value not in choices and "${" not in setting.value:
         yield Finding(f"verl refuses {key}={setting.value}: its choices are {', '.join(choices)}", setting)
 
