@@ -8,7 +8,17 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from grpo_lint.rules.rule import Rule
 
-_MODULES = ("verl_batches", "verl_engines", "verl_lengths", "deepspeed_config", "trl", "huggingface")
+_MODULES = (
+    "verl_batches",
+    "verl_engines",
+    "verl_lengths",
+    "deepspeed_config",
+    "trl",
+    "huggingface",
+    "megatron",
+    "slime",
+    "openrlhf",
+)
 
 
 def __getattr__(name: str) -> tuple[Rule, ...]:

@@ -13,6 +13,7 @@ LAUNCHERS = (
     ("accelerate", ("--num_processes", "num_processes"), ()),
     ("torchrun", ("--nproc_per_node",), ("--nnodes",)),
     ("deepspeed", ("--num_gpus",), ("--num_nodes",)),
+    ("slime", ("--actor-num-gpus-per-node",), ("--actor-num-nodes",)),
 )
 
 
@@ -40,6 +41,8 @@ def _first(run: RunConfig, launcher: str, keys: tuple[str, ...]) -> Setting:
 def _alone(run: RunConfig) -> Setting:
     """One process, where a script is started by Python itself: no launcher, no wrapper, no config of one."""
     words = [word.text for word in run.command]
+    if run.framework in ("slime", "verl"):
+        return UNSET
     plain = bool(words) and words[0].rsplit("/", 1)[-1].startswith("python") and len(words) > 1
     if not plain or words[1].startswith("-") or any(run.options.written("accelerate")):
         return UNSET

@@ -25,7 +25,7 @@ _PAGE = """\
 {summary}
 
 ## What it does
-Reads {operands} as {framework} gets them, with their defaults, and reports what can't go together{bounds}.
+Reads {operands} as {framework} {gets} them, with their defaults, and reports what can't go together{bounds}.
 
 ## Why it matters
 {why}
@@ -46,7 +46,7 @@ Reads {operands} as {framework} gets them, with their defaults, and reports what
 def page(rule: Relation, text: str) -> str:
     """A relation's page as Markdown. `text` is its docstring: what it is about, and why it matters."""
     summary, _, why = text.partition("\n\n")
-    (framework,) = rule.frameworks
+    framework = " and ".join(TITLES.get(name, name) for name in rule.frameworks)
     keys = dict.fromkeys(operand.keys[0] for operand in rule.operands.values())
     package, since, until = rule.bounds
     bounds = f" in {package}" if since or until else ""
@@ -56,7 +56,8 @@ def page(rule: Relation, text: str) -> str:
     return _PAGE.format(
         summary=summary,
         operands=", ".join(f"`{key}`" for key in keys),
-        framework=TITLES.get(framework, framework),
+        framework=framework,
+        gets="get" if len(rule.frameworks) > 1 else "gets",
         bounds=bounds,
         why=why or "The run ends at start, after the cluster has been taken.",
         bad=_block(rule, rule.bad),

@@ -148,12 +148,12 @@ class Relation(Rule):
 
     __slots__ = ("_ready", "bad", "bounds", "files", "good", "operands", "source", "target", "unless", "when")
 
-    def __init__(self, id: str, name: str, framework: str, docstring: str | None, **more: Any) -> None:
-        super().__init__(id, name, docstring, frameworks=(framework,), **more)
+    def __init__(self, id: str, name: str, frameworks: tuple[str, ...], docstring: str | None, **more: Any) -> None:
+        super().__init__(id, name, docstring, frameworks=frameworks, **more)
         self.bad = self.good = self.source = self.target = self.unless = ""
         self.files: dict[str, str] = {}
         self.operands: dict[str, Operand] = {}
-        self.bounds = (framework, "", "")
+        self.bounds = (frameworks[0], "", "")
         self.when: Callable[[RunConfig], bool] | None = None
         self._ready: tuple[RunConfig | None, Operands | None] = (None, None)
 
@@ -166,7 +166,7 @@ class Relation(Rule):
     def undecided(self, run: RunConfig) -> str:
         """As for every rule. What is read on the way is kept for the check that follows."""
         self._ready = (run, None)
-        (framework,) = self.frameworks
+        framework = run.framework if run.framework in self.frameworks else self.frameworks[0]
         if not takes_part(run, framework) or (self.when is not None and not self.when(run)):
             return ""
         package, since, until = self.bounds
@@ -186,6 +186,8 @@ class Relation(Rule):
         reason = ""
         for name, operand in self.operands.items():
             setting = read(o.run, framework, operand)
+            if operand.kind == "flag" and setting.unset and not _told(o.run, framework):
+                reason = reason or f"{operand.keys[0]}: not all arguments are known"
             if not setting.decided:
                 reason = reason or f"{setting.key or name}: {setting.reason or 'it has more than one value'}"
             elif operand.kind in ("number", "field", "processes") and type(setting.value) not in (int, float):
@@ -205,6 +207,7 @@ def relation(
     id: str,
     name: str,
     framework: str,
+    /,
     *,
     bad: str,
     good: str,
@@ -212,6 +215,7 @@ def relation(
     severity: Severity = ERROR,
     evidence: Evidence = "solid",
     topics: tuple[str, ...] = (),
+    also: tuple[str, ...] = (),
     since: str = "",
     until: str = "",
     package: str = "",
@@ -224,11 +228,12 @@ def relation(
     """Make a rule of a relation. `bad` and `good` are its examples: arguments of the framework's program, or a file.
 
     It holds in releases of `package` (the framework itself by default) from `since` to before `until`, and where `when`
-    is true of the run. `target` is the release for the examples, as `--target` takes it; `files` are what they name.
+    is true of the run. `also` are frameworks that have the same options. `target` is the release for the examples, as
+    `--target` takes it; `files` are what they name.
     """
 
     def declare(body: Body) -> Relation:
-        made = Relation(id, name, framework, body.__doc__, severity=severity, evidence=evidence, topics=topics)
+        made = Relation(id, name, (framework, *also), body.__doc__, severity=severity, evidence=evidence, topics=topics)
         made.bad, made.good, made.source, made.target, made.unless = bad, good, source, target, unless
         made.files = files or {}
         made.operands, made.bounds, made.when = operands, (package or framework, since, until), when
@@ -303,7 +308,16 @@ def _sure(run: RunConfig, framework: str) -> bool:
         return is_launched(run)
     if framework == "trl":
         return run.complete and bool(_remembered(run, framework, "program", lambda: _is_command(run, framework)))
-    return True
+    return run.complete
+
+
+def _told(run: RunConfig, framework: str) -> bool:
+    """Whether a switch that is not on a command line is off: words that aren't known may hold it."""
+    return run.complete or framework not in LINES
+
+
+LINES = ("openrlhf", "slime", "megatron", "vllm", "sglang")
+"""Frameworks whose options stand on a command line alone."""
 
 
 def _is_command(run: RunConfig, name: str) -> bool:
