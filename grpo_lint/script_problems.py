@@ -50,7 +50,7 @@ def first_causes(problems: list[Problem]) -> list[Problem]:
     return [
         problem
         for problem in problems
-        if problem.kind != "hydra-syntax" or not (split or problem.span.text.strip() == "")
+        if problem.kind != "hydra-syntax" or not (split or problem.span.text.strip(" \t\\") == "")
     ]
 
 
