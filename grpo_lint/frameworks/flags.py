@@ -8,6 +8,7 @@ clears something is turned round. `--no-x` of a pair sets `--x` to false.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 
 from grpo_lint.frameworks import tables
 from grpo_lint.located import Unknown, Word
@@ -87,6 +88,7 @@ class Dialect:
     """
 
     __slots__ = (
+        "_in_order",
         "_known",
         "_other_names",
         "abbreviates",
@@ -120,6 +122,7 @@ class Dialect:
         self.dotted = dotted
         self.inherits = inherits
         self._known: dict[str, Kind | None] = {}
+        self._in_order: list[str] = []
         self._other_names: dict[str, dict[str, str]] = {}
 
     def kind(self, flag: str) -> Kind | None:
@@ -139,8 +142,7 @@ class Dialect:
             return Kind(f"{whole.name}.{keys}", "", 1, 1) if whole is not None and keys else None
         if not self.abbreviates or not name.startswith("--") or len(name) < 3:
             return None
-        whole_names = [known for known in self.names() if known.startswith(name)]
-        matches = {kind.name: kind for known in whole_names if (kind := self._spelled(known)) is not None}
+        matches = {kind.name: kind for known in self.completions(name) if (kind := self._spelled(known)) is not None}
         return next(iter(matches.values())) if len(matches) == 1 else None
 
     def _spelled(self, name: str) -> Kind | None:
@@ -187,6 +189,14 @@ class Dialect:
                 if name.startswith("--"):
                     yield prefix + name[2:] if prefix else name
                     yield f"--no{'_' if self.folds == '_' else '-'}{name[2:]}"
+
+    def completions(self, start: str) -> list[str]:
+        """The names that begin with a text."""
+        if not self._in_order:
+            self._in_order = sorted(set(self.names()))
+        first = bisect_left(self._in_order, start)
+        last = bisect_left(self._in_order, start + "\U0010ffff")
+        return self._in_order[first:last]
 
     def folded(self, flag: str) -> str:
         """A name as the table spells it; what follows the first dot is a key, not a name."""

@@ -36,6 +36,11 @@ PACKAGES = {"megatron": "megatron-core", "ms_swift": "ms-swift"}
 READ = ("vllm", "sglang", "openrlhf", "trl", "ms_swift", "slime", "megatron")
 """Frameworks that have such programs."""
 _NAME = lazy(r"--[A-Za-z][\w.-]*")
+_NAMED = re.compile(r"[\w.-]")
+TRIES = 20
+"""How often a key's text is looked for before its value: it may be a part of others in between."""
+MANY = 100
+"""More names than these that no table has are no slips."""
 _COMMON = frozenset(("--help", "--version", "--config", "--accelerate_config"))
 """What parsers take besides their options."""
 
@@ -100,7 +105,7 @@ class Program:
         if any(name in tables.table(table).options for table in self.more):
             return True
         shortened = self.dialect.abbreviates or self.dialect.bools == "optional"  # Hugging Face's parser shortens, too
-        return shortened and any(known.startswith(name) for known in self.names())
+        return shortened and bool(self.dialect.completions(name))
 
 
 _known: dict[tuple[str, str, str], Found] = {}
@@ -184,7 +189,7 @@ def _from_file(run: RunConfig, program: Program) -> None:
         origin = next((origin for origin in setting.chain if origin.layer == "file" and origin.span), None)
         if origin is None or origin.span is None or "." in key:
             continue
-        use = Use(key, key_place(origin.span, key[2:]), (), origin)
+        use = Use(key, key_place(origin.span, origin.key.removeprefix("--")), (), origin)
         _look_up(use, program)
         program.uses.append(use)
 
@@ -216,24 +221,28 @@ def _of_command(entry: dict[str, Any], program: Program) -> bool:
 
 
 def key_place(value: Span, key: str) -> Span:
-    """Where the key before a value stands in a file; the value's own place if that can't be told.
+    """Where the key of a value stands in a file, or the section of that name that holds it: the last one before it.
 
-    A key further up, of the section that holds the value, is the last one of its name before it.
+    The value's own place if it isn't found within a few tries.
     """
-    leaf = re.escape(key.rpartition(".")[2]).replace("_", "[-_]").replace(r"\-", "[-_]")
-    text = value.file.text
-    found = None
-    for match in re.compile(rf"""(?<![\w.-])(["']?){leaf}\1\s*:""").finditer(text, 0, value.start):
-        found = match
-    if found is None:
-        return value
-    return value.file.span(found.start(), found.start() + len(found[0][:-1].rstrip()))
+    leaf, text, end = key.rpartition(".")[2], value.file.text, value.start
+    for _ in range(TRIES):
+        end = text.rfind(leaf, 0, end) if leaf else -1
+        if end < 0:
+            break
+        match = re.compile(rf"""(["']?){re.escape(leaf)}\1(?=\s*:)""").match(
+            text, end - (text[end - 1 : end] in ("'", '"'))
+        )
+        if match is not None and not _NAMED.match(text, match.start() - 1):
+            return value.file.span(match.start(), match.end())
+    return value
 
 
 def strangers(program: Program) -> Iterator[Use]:
-    """The options given that no table has in any release."""
-    for use in program.uses:
-        unknown = use.kind is None and not use.entry and _NAME.fullmatch(use.written)
+    """The options given that no table has in any release; none where there are too many of them to be slips."""
+    unknown_uses = [use for use in program.uses if use.kind is None and not use.entry]
+    for use in unknown_uses if len(unknown_uses) <= MANY else ():
+        unknown = _NAME.fullmatch(use.written)
         if unknown and not _below_json(use, program) and not program.takes(use.written):
             yield use
 

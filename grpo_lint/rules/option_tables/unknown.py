@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 READ = ("accelerate", "deepspeed", "megatron", "ms_swift", "openrlhf", "sglang", "slime", "trl", "vllm")
 """Frameworks with such programs, or with files of which all keys are known."""
 
+MANY = 100
+"""More unknown keys than these say nothing more."""
+
 
 @rule("OPT10", "option-of-no-release", severity=ERROR, evidence="solid", topics=("options",), frameworks=READ)
 def option_of_no_release(run: RunConfig) -> Iterator[Finding]:
@@ -133,6 +136,8 @@ def _of_deepspeed(run: RunConfig) -> Iterator[Finding]:
         part = unknown_part(key.path)
         if part and part not in told and key.data != "auto":  # such a key is dropped before the model sees it
             told.add(part)
+            if len(told) > MANY:
+                return
             finding = _unknown_key(run, key, part)
             if finding is not None:
                 yield finding
