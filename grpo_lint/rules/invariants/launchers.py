@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from grpo_lint.unified import UNSET, Origin, Setting, derived, undecided
+import re
+
+from grpo_lint.unified import UNSET, Origin, Setting, derived, undecided, unknown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,6 +26,8 @@ def world_size(run: RunConfig) -> Setting:
         if count.unset:
             continue
         factor = _first(run, launcher, nodes)
+        if placeholder(factor):
+            return unknown("one node, unless the cluster says otherwise", *factor.chain)
         hidden = undecided(count, factor)
         if hidden is not None:
             return hidden
@@ -32,6 +36,17 @@ def world_size(run: RunConfig) -> Setting:
         parts = (count,) if factor.unset else (count, factor)
         return derived(count.value * (factor.value or 1), *parts, note="processes that the launcher starts")
     return _alone(run)
+
+
+_FALLBACK = r"\$\{\w+:?-"
+
+
+def placeholder(nodes: Setting) -> bool:
+    """Whether a number of nodes is the 1 that stands in where a cluster's variable isn't set: `${WORLD_SIZE:-1}`."""
+    origin = nodes.origin
+    if not nodes.known or nodes.value != 1 or origin is None or origin.span is None:
+        return False
+    return any(re.search(_FALLBACK, span.text) for span in (origin.span, *origin.via))
 
 
 def _first(run: RunConfig, launcher: str, keys: tuple[str, ...]) -> Setting:

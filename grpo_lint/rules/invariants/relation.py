@@ -25,7 +25,7 @@ from grpo_lint.diagnostics import ERROR, WARNING
 from grpo_lint.frameworks import accelerate, deepspeed, verl
 from grpo_lint.frameworks.deepspeed import plain
 from grpo_lint.rules.avoidance.verl_run import launched, own_trainer
-from grpo_lint.rules.invariants.launchers import world_size
+from grpo_lint.rules.invariants.launchers import placeholder, world_size
 from grpo_lint.rules.rule import Finding, Rule, dedent
 from grpo_lint.runconfig import default, release
 from grpo_lint.unified import UNSET, Setting, unknown
@@ -65,6 +65,11 @@ def number(*keys: str, otherwise: object = None) -> Operand:
 def value(*keys: str) -> Operand:
     """An option of any type; None where it is unset."""
     return Operand("value", keys)
+
+
+def given(*keys: str) -> Operand:
+    """An option of any type that someone wrote; None where nobody did, whatever the default is."""
+    return Operand("given", keys)
 
 
 def flag(*keys: str) -> Operand:
@@ -186,8 +191,14 @@ class Relation(Rule):
         reason = ""
         for name, operand in self.operands.items():
             setting = read(o.run, framework, operand)
+            if operand.kind == "given" and not setting.explicit:
+                setting = UNSET
+            if operand.kind == "number" and framework in LINES:
+                setting = setting.map(_counted)
             if operand.kind == "flag" and setting.unset and not _told(o.run, framework):
                 reason = reason or f"{operand.keys[0]}: not all arguments are known"
+            if name == "nodes" and placeholder(setting):
+                setting = unknown("one node, unless the cluster says otherwise", *setting.chain)
             if not setting.decided:
                 reason = reason or f"{setting.key or name}: {setting.reason or 'it has more than one value'}"
             elif operand.kind in ("number", "field", "processes") and type(setting.value) not in (int, float):
@@ -314,6 +325,11 @@ def _sure(run: RunConfig, framework: str) -> bool:
 def _told(run: RunConfig, framework: str) -> bool:
     """Whether a switch that is not on a command line is off: words that aren't known may hold it."""
     return run.complete or framework not in LINES
+
+
+def _counted(value: object) -> object:
+    """A number that an option's parser takes as text."""
+    return int(value) if isinstance(value, str) and value.isascii() and value.isdigit() else value
 
 
 LINES = ("openrlhf", "slime", "megatron", "vllm", "sglang")

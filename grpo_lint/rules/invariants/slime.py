@@ -172,10 +172,10 @@ def context(o: Operands) -> Iterator[Finding]:
 
 @relation(
     "INV329", "length-of-run-is-open", "slime",
-    epochs=value("--num-epoch"), rollouts=value("--num-rollout"), prompts=value("--rollout-batch-size"),
+    epochs=value("--num-epoch"), rollouts=value("--num-rollout"), prompts=value("--prompt-data"),
     topics=("batch",),
-    bad="--rollout-batch-size 32 --rm-type math",
-    good="--rollout-batch-size 32 --rm-type math --num-rollout 100",
+    bad="--rollout-batch-size 32 --prompt-data math.jsonl",
+    good="--rollout-batch-size 32 --prompt-data math.jsonl --num-rollout 100",
     source=READ + ".",
 )  # fmt: skip
 def length(o: Operands) -> Iterator[Finding]:

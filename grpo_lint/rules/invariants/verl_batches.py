@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from grpo_lint.diagnostics import ERROR, WARNING
+from grpo_lint.diagnostics import ERROR, NOTE, WARNING
 from grpo_lint.frameworks.verl import ACTOR, ROLLOUT
 from grpo_lint.rules.avoidance.verl_run import fsdp, megatron
 from grpo_lint.rules.invariants.relation import (
@@ -324,6 +324,7 @@ def mini_over_ranks(o: Operands) -> Iterator[Finding]:
 @relation(
     "INV111", "micro-batch-does-not-divide-share", "verl",
     each=number(PER_GPU), mini=number(MINI), n=number(f"{ROLLOUT}.n"), ranks=field("dp_size"), dynamic=flag(DYNAMIC),
+    nodes=number(NODES),
     when=fsdp,
     since="0.3.0",
     topics=("batch", "parallel"),
@@ -395,6 +396,7 @@ def old_key_alone(o: Operands) -> Iterator[Finding]:
             f"{o('total')} is given without ppo_micro_batch_size_per_gpu, the only one that verl's workers read: they"
             " fail to start",
             help=f"set {PER_GPU} instead",
+            severity=ERROR if o.run.before("verl", "0.8.0") is False else NOTE,
         )
 
 

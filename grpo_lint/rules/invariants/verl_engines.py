@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from grpo_lint.diagnostics import NOTE
+from grpo_lint.diagnostics import ERROR, NOTE
 from grpo_lint.frameworks.verl import ACTOR, FSDP, MEGATRON, ROLLOUT
 from grpo_lint.rules.avoidance.verl_run import fsdp, megatron
 from grpo_lint.rules.invariants.relation import (
@@ -143,9 +143,11 @@ def packed_sequences(o: Operands) -> Iterator[Finding]:
 def sync_mode(o: Operands) -> Iterator[Finding]:
     """verl 0.7.0 removed the synchronous rollout."""
     if o.mode == "sync" and o["mode"].explicit:
+        known = o.run.before("verl", "0.7.0") is False  # where no release is told, it may well be an older one
         yield o.fault(
             "mode",
             "rollout.mode sync was removed: verl refuses to start",
+            severity=ERROR if known else NOTE,
             help=f"remove it, or set {ROLLOUT}.mode=async",
         )
 
