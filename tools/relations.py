@@ -26,7 +26,7 @@ def write(rule: Relation) -> None:
     for name, text in rule.files.items():
         (folder / name).write_text(f"{text.rstrip()}\n", encoding="utf-8")
     for kind, example in (("bad", rule.bad), ("good", rule.good)):
-        if any(folder.glob(f"{kind}-*")):
+        if any(path.suffix in SUFFIXES.values() for path in folder.glob(f"{kind}-*")):
             continue
         language, text = whole(rule, example)
         head = "#!/usr/bin/env bash\n" if language == "sh" else ""
