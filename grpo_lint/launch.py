@@ -158,6 +158,18 @@ def find(argv: Sequence[Word], env: dict[str, Word] | None = None) -> Launch | N
     return None
 
 
+def peeled(argv: Sequence[Word], env: dict[str, Word]) -> tuple[list[Word], list[Wrapper]]:
+    """The words of a command without what only starts it, and what was taken off; `env` gains its assignments."""
+    words, wrappers = list(argv), list[Wrapper]()
+    for _ in range(24):
+        step = None if not words or _nameless(words[0]) else _peel(words[0].text.rsplit("/", 1)[-1], words, env)
+        if step is None:
+            break
+        wrappers.append(step[0])
+        words = step[1]
+    return words, wrappers
+
+
 def _nameless(word: Word) -> bool:
     """Whether a program's own name isn't known; its folder need not be."""
     return DYNAMIC in word.text.rsplit("/", 1)[-1]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 
+from grpo_lint.discover import kind_of
 from grpo_lint.frameworks import accelerate, deepspeed, registry, verl
-from grpo_lint.frameworks.documents import document_at, paths_of
+from grpo_lint.frameworks.documents import WRITTEN, document_at, paths_of, read_written
 from grpo_lint.located import Piece, Word
 from grpo_lint.runconfig import Options, RunConfig, Version
 from grpo_lint.unified import Origin, Setting, unknown
@@ -164,6 +165,10 @@ class Assembler:
         from grpo_lint.syntax import shell
 
         script = shell.run(source, self._loader(path), self._inside(path))
+        written = {file.path.text: file.body for file in script.files if not file.append}
+        self.repository.kept[WRITTEN] = written
+        for name, body in written.items():
+            self._written(name, body, path, reading)
         recognised: list[Launch] = []
         for command in script.commands:
             cut_short = script_problems.cuts_short(command.span, script.problems)
@@ -172,6 +177,19 @@ class Assembler:
                 recognised.append(launch)
         reading.problems += script_problems.telling(script.problems, recognised)
         reading.problems = script_problems.first_causes(reading.problems)
+
+    def _written(self, name: str, body: Word, path: str, reading: Reading) -> None:
+        """A config that a script writes from a here-document, as the file that it becomes."""
+        kind = kind_of(name)
+        if kind not in ("json", "yaml"):
+            return
+        readers = list(registry.for_document(kind, body.text))
+        root = read_written(body, os.path.splitext(name)[1].lower(), readers[0].yaml) if readers else None
+        reader = root and next((r for r in readers if r.load().recognises_document(root)), None)
+        if root is not None and reader:
+            run = self._new(reader.name, root)
+            reading.problems += reader.load().read_document(root, path, run, self.repository)
+            self._finish(run, reading)
 
     def _inside(self, path: str) -> str:
         """A path as the shell reader counts it: from the repository's root."""
@@ -183,13 +201,20 @@ class Assembler:
         """The launch of a command, if a framework recognises it; then its run is in the reading."""
         from grpo_lint.launch import find
 
-        launch = find(command.argv, command.env)
-        if launch is None:
-            return None
-        launch.when = tuple(condition.text for condition in command.when)
-        launch.open_ended, launch.cut_short = command.open_ended, cut_short
-        launch.gpus = gpus
-        return launch if self._launch(launch, path, reading) else None
+        found = find(command.argv, command.env)
+        started = [found] if found is not None else []
+        if found is None and registry.holds_launch(" ".join(word.text for word in command.argv)):
+            from grpo_lint.nested import launches
+
+            started = list(launches(command.argv, command.env))
+        recognised = None
+        for launch in started:
+            launch.when = tuple(condition.text for condition in command.when)
+            launch.open_ended, launch.cut_short = command.open_ended, cut_short
+            launch.gpus = gpus
+            if self._launch(launch, path, reading):
+                recognised = launch
+        return recognised
 
     def _loader(self, path: str) -> Callable[[str], SourceFile | None]:
         """Reads the files that a script sources or prints, by their paths in the repository or from the script's."""
@@ -238,7 +263,7 @@ class Assembler:
         given = arguments(launch.args)
         flag = next((given[name] for name in DEEPSPEED_FLAGS if name in given), None)
         if flag is not None and flag.value is not None:
-            self._deepspeed_file(paths_of(flag.value), folder, run)
+            self._deepspeed_file((flag.value.text, *paths_of(flag.value)), folder, run)
         else:
             self._own_deepspeed(run, folder)
         for wrapper in launch.wrappers:
@@ -261,19 +286,14 @@ class Assembler:
 
     def _accelerate_file(self, words: list[Word], folder: str, run: RunConfig) -> None:
         """`accelerate launch --config_file x.yaml`: the file's settings, those of DeepSpeed's JSON included."""
-        from grpo_lint.syntax import yaml
-
-        for name in (name for word in words for name in paths_of(word)):
-            path = self.repository.find(name, folder) or self.repository.find(name, self.repository.root)
-            source = self.repository.load(path) if path is not None else None
-            if source is None or path is None:
-                continue
-            root = next((document.root for document in yaml.read(source, "pyyaml")), None)
+        for name in (name for word in words for name in (word.text, *paths_of(word))):
+            root = document_at(name, folder, self.repository, "pyyaml")
             if root is not None and accelerate.recognises_document(root):
                 run.framework = run.framework or accelerate.NAME
                 accelerate.read_into(root, run.options)
                 if not deepspeed.configured(run.options):
-                    self._deepspeed_named(run, os.path.dirname(path))
+                    path = self.repository.find(name, folder) or self.repository.find(name, self.repository.root)
+                    self._deepspeed_named(run, os.path.dirname(path) if path is not None else folder)
                 return
 
     # -- both

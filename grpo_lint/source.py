@@ -42,6 +42,10 @@ class SourceFile:
             self._starts = starts
         return self._starts
 
+    def forget_lines(self) -> None:
+        """Work the lines out anew: the text was replaced by another of the same length."""
+        self._starts = None
+
     def position(self, offset: int) -> tuple[int, int]:
         """(line, column) of an offset, both from 1; columns count code points."""
         line = bisect_right(self.starts, offset)
@@ -111,15 +115,13 @@ def decode(data: bytes) -> str:
     elif data.startswith((b"\xff\xfe", b"\xfe\xff")):
         encoding = "utf-16"
     else:
-        encoding = "utf-8-sig"
-    if encoding == "utf-8-sig" and b"\0" in data:
+        encoding = "utf-8"
+    if encoding == "utf-8" and b"\0" in data:
         raise Unreadable("binary file (it contains NUL bytes)")
     try:
-        return data.decode(encoding)
+        return data.decode(encoding).removeprefix("\ufeff")
     except UnicodeDecodeError as error:
-        raise Unreadable(
-            f"not valid {encoding.removesuffix('-sig').upper()} at byte {error.start}; save it as UTF-8"
-        ) from None
+        raise Unreadable(f"not valid {encoding.upper()} at byte {error.start}; save it as UTF-8") from None
 
 
 def read_bytes(path: str, limit: int = MAX_BYTES) -> bytes:

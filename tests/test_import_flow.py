@@ -11,11 +11,12 @@ PACKAGE = Path(grpo_lint.__file__).parent
 
 ORDER = [
     # a module may import from its own group and from those above it
-    {"patterns"},
+    {"patterns", "modules"},
     {"source", "nearest", "atomic"},
     {"located", "diagnostics"},
     {"syntax"},
     {"launch", "unified"},
+    {"nested"},
     {"runconfig", "gitignore", "discover", "settings"},
     {"frameworks", "versions", "script_problems"},
     {"run", "directives"},

@@ -4,12 +4,51 @@ from __future__ import annotations
 
 import os
 
+from grpo_lint.located import DYNAMIC, Unknown
+from grpo_lint.source import SourceFile
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from grpo_lint.discover import Repository
     from grpo_lint.located import Value, Word
+
+
+WRITTEN = "written"
+"""Where a repository keeps, by their paths, the texts of the files that the script at hand writes itself."""
+
+
+def read_written(body: Word, suffix: str, consumer: str) -> Value | None:
+    """The root of a file whose text a script holds in a here-document, with its places in the script.
+
+    What the shell would fill in is unknown. A YAML text with such parts isn't read: its lines could be any.
+    """
+    if suffix in (".json", ".hjson"):
+        from grpo_lint.syntax import json
+
+        root = json.read_text(body.text, lambda start, end: body.cut(start, end).span).root
+        if root is not None and body.dynamic:
+            _mark_unknown(root, body.reason)
+        return root
+    if body.dynamic or body.span.text.rstrip("\n") != body.text.rstrip("\n"):
+        return None
+    from grpo_lint.syntax import yaml
+
+    file = body.span.file
+    before = "".join(c if c == "\n" else " " for c in file.text[: body.span.start])
+    padded = SourceFile(file.path, before + body.text)
+    root = next((document.root for document in yaml.read(padded, consumer)), None)
+    padded.text = file.text
+    padded.forget_lines()
+    return root
+
+
+def _mark_unknown(value: Value, reason: str) -> None:
+    """Make each scalar of which a part isn't known unknown as a whole."""
+    for _, leaf in value.leaves():
+        if isinstance(leaf.data, str) and DYNAMIC in leaf.data:
+            leaf.data = Unknown(reason)
 
 
 def named_word(words: Sequence[Word], names: tuple[str, ...]) -> Word | None:
@@ -54,6 +93,9 @@ def document_at(name: str, folder: str, repository: Repository, consumer: str) -
     suffix = os.path.splitext(name)[1].lower()
     if suffix not in (".yaml", ".yml", ".json", ".hjson"):
         return None
+    written = repository.kept.get(WRITTEN)
+    if isinstance(written, dict) and name in written:
+        return read_written(written[name], suffix, consumer)
     path = repository.find(name, folder) or repository.find(name, repository.root)
     source = repository.load(path) if path is not None else None
     if source is None:

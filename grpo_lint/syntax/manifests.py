@@ -205,7 +205,7 @@ class shell_text:
 
     def __exit__(self, *error: object) -> None:
         self.source.text = self._original
-        self.source._starts = None
+        self.source.forget_lines()
 
 
 def _blank(text: str) -> str:
