@@ -50,7 +50,7 @@ def test_what_the_shell_fills_in(
     text = SCRIPT.format(name="ds.json", mark="EOF", body=JSON, launch="deepspeed train.py --deepspeed ds.json")
     out = " ".join(lint(text, tmp_path, monkeypatch, capsys, "show").split())
     assert "zero_stage 2 line 5" in out
-    assert "gradient_clipping ? line 8, it is the output of `date`" in out
+    assert "gradient_clipping ? line 8, it is the output of `date +%s`" in out
 
 
 def test_a_yaml_that_accelerate_is_given(
