@@ -148,6 +148,7 @@ ROWS = (
     ('INV608', 'generating-more-than-a-batch', 'invariants.openrlhf', True, (), 'error', 'solid', (), ('batch',), '0.1.0', '', ('openrlhf',)),
     ('INV609', 'ranks-without-samples', 'invariants.openrlhf', True, (), 'error', 'solid', (), ('batch', 'parallel'), '0.1.0', '', ('openrlhf',)),
     ('INV610', 'kl-estimator-and-place', 'invariants.openrlhf', True, (), 'note', 'solid', (), ('kl',), '0.1.0', '', ('openrlhf',)),
+    ('INV701', 'heads-do-not-divide-in-rollout', 'invariants.models', True, (), 'error', 'solid', (), ('parallel', 'model', 'rollout'), '0.1.0', '', ('verl', 'vllm', 'sglang', 'openrlhf', 'trl')),
     ('LNT01', 'unused-suppression', 'own', False, ('unused-suppression',), 'warning', 'solid', (), ('suppression',), '0.1.0', '', ()),
     ('LNT02', 'suppression-without-reason', 'own', False, ('suppression-without-reason',), 'warning', 'solid', (), ('suppression',), '0.1.0', '', ()),
     ('LNT03', 'unknown-suppressed-rule', 'own', False, ('unknown-suppressed-rule',), 'warning', 'solid', (), ('suppression',), '0.1.0', '', ()),

@@ -14,8 +14,8 @@ PROGRAMS = {
     "slime": "python3 train.py --hf-checkpoint Qwen/Qwen3-8B --advantage-estimator grpo --n-samples-per-prompt 8",
     "megatron": "torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096 "
     "--num-attention-heads 32 --micro-batch-size 1",
-    "vllm": "vllm serve Qwen/Qwen2.5-7B-Instruct",
-    "sglang": "python3 -m sglang.launch_server --model-path Qwen/Qwen2.5-7B-Instruct",
+    "vllm": "vllm serve Qwen/Qwen2.5-32B-Instruct",
+    "sglang": "python3 -m sglang.launch_server --model-path Qwen/Qwen2.5-32B-Instruct",
 }
 
 TITLES = {"deepspeed": "DeepSpeed", "trl": "TRL", "openrlhf": "OpenRLHF", "megatron": "Megatron", "vllm": "vLLM"}

@@ -92,9 +92,14 @@ def processes() -> Operand:
     return Operand("processes", ("processes",))
 
 
-def field(name: str) -> Operand:
-    """A unified field that must be a number."""
-    return Operand("field", (name,))
+def field(*names: str) -> Operand:
+    """A unified field that must be a number; the first of them that has a value."""
+    return Operand("field", names)
+
+
+def told(name: str) -> Operand:
+    """A unified field of any type that someone wrote; None where nobody did."""
+    return Operand("told", (name,))
 
 
 class Operands:
@@ -191,7 +196,7 @@ class Relation(Rule):
         reason = ""
         for name, operand in self.operands.items():
             setting = read(o.run, framework, operand)
-            if operand.kind == "given" and not setting.explicit:
+            if operand.kind in ("given", "told") and not setting.explicit:
                 setting = UNSET
             if operand.kind == "number" and framework in LINES:
                 setting = setting.map(_counted)
@@ -285,8 +290,9 @@ def takes_part(run: RunConfig, framework: str) -> bool:
 
 
 def read(run: RunConfig, framework: str, operand: Operand) -> Setting:
-    if operand.kind == "field":
-        return getattr(run, operand.keys[0])  # type: ignore[no-any-return]
+    if operand.kind in ("field", "told"):
+        settings: list[Setting] = [getattr(run, name) for name in operand.keys]
+        return next((setting for setting in settings if not setting.unset), settings[0])
     if operand.kind == "processes":
         return _remembered(run, "", processes, lambda: world_size(run))  # type: ignore[no-any-return]
     framework = run.framework if operand.of == "the run" else operand.of or framework
