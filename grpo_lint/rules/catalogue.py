@@ -149,6 +149,7 @@ ROWS = (
     ('INV609', 'ranks-without-samples', 'invariants.openrlhf', True, (), 'error', 'solid', (), ('batch', 'parallel'), '0.1.0', '', ('openrlhf',)),
     ('INV610', 'kl-estimator-and-place', 'invariants.openrlhf', True, (), 'note', 'solid', (), ('kl',), '0.1.0', '', ('openrlhf',)),
     ('INV701', 'heads-do-not-divide-in-rollout', 'invariants.models', True, (), 'error', 'solid', (), ('parallel', 'model', 'rollout'), '0.1.0', '', ('verl', 'vllm', 'sglang', 'openrlhf', 'trl')),
+    ('INV711', 'groups-do-not-fill-batch-of-swift', 'invariants.ms_swift', True, (), 'error', 'solid', (), ('batch', 'group'), '0.1.0', '', ('ms_swift',)),
     ('LNT01', 'unused-suppression', 'own', False, ('unused-suppression',), 'warning', 'solid', (), ('suppression',), '0.1.0', '', ()),
     ('LNT02', 'suppression-without-reason', 'own', False, ('suppression-without-reason',), 'warning', 'solid', (), ('suppression',), '0.1.0', '', ()),
     ('LNT03', 'unknown-suppressed-rule', 'own', False, ('unknown-suppressed-rule',), 'warning', 'solid', (), ('suppression',), '0.1.0', '', ()),

@@ -21,6 +21,8 @@ LAUNCHERS = (
 
 def world_size(run: RunConfig) -> Setting:
     """The processes over all nodes; UNSET where the launcher isn't told, as then it takes what the machine has."""
+    if run.framework == "ms_swift":
+        return _of_environment(run)
     for launcher, counts, nodes in LAUNCHERS:
         count = _first(run, launcher, counts)
         if count.unset:
@@ -36,6 +38,19 @@ def world_size(run: RunConfig) -> Setting:
         parts = (count,) if factor.unset else (count, factor)
         return derived(count.value * (factor.value or 1), *parts, note="processes that the launcher starts")
     return _alone(run)
+
+
+def _of_environment(run: RunConfig) -> Setting:
+    """ms-swift starts torchrun where NPROC_PER_NODE says how many processes; UNSET where nothing does."""
+    count, nodes = run.environment("NPROC_PER_NODE"), run.environment("NNODES")
+    hidden = undecided(count, nodes)
+    if hidden is not None or count.unset:
+        return hidden or UNSET
+    texts = [str(setting.value) for setting in (count, nodes) if not setting.unset]
+    if not all(text.isascii() and text.isdigit() for text in texts) or placeholder(nodes):
+        return UNSET
+    product = int(texts[0]) * (int(texts[1]) if len(texts) > 1 else 1)
+    return derived(product, count, note="processes that the environment asks for")
 
 
 _FALLBACK = r"\$\{\w+:?-"
