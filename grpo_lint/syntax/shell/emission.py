@@ -25,7 +25,7 @@ ANSWERS = frozenset(
     ("grep", "egrep", "fgrep", "zgrep", "rg", "diff", "cmp", "pgrep", "pidof", "which", "nc", "systemctl")
 )
 """Programs whose exit status is an answer: neither outcome is presumed."""
-LIMITS = ((400, MAX_WORLDS), (1_200, 8), (4_000, 3), (float("inf"), 1))
+LIMITS = ((400, MAX_WORLDS), (1_200, 6), (4_000, 3), (float("inf"), 1))
 """Worlds that are kept apart, by the steps taken so far."""
 
 SETS = r"\b([A-Za-z_]\w*)(?:\[[^\]\n]{0,200}\])?\+?="

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     When: TypeAlias = tuple[Condition, ...]
 
-MAX_WORLDS = 16
+MAX_WORLDS = 8
 MAX_CONDITIONS = 24
 """Conditions of one world; later ones are not told."""
 MAX_SIMPLIFIED = 40
