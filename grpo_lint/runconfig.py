@@ -58,6 +58,11 @@ class Options:
         defaults = self._defaults.get(framework)
         return defaults(key) if defaults is not None else UNSET
 
+    @property
+    def frameworks(self) -> set[str]:
+        """Those of which something sets an option; no value is worked out for that."""
+        return {name for name, _ in self._set}
+
     def written(self, framework: str | None = None) -> Iterator[tuple[str, str, Setting]]:
         """(framework, key, setting) of every option that something sets, in the order of first setting."""
         for name, key in self._set:
@@ -188,7 +193,7 @@ class RunConfig:
 
     @property
     def frameworks(self) -> set[str]:
-        return {self.framework, *(name for name, _, _ in self.options.written())}
+        return {self.framework, *self.options.frameworks}
 
     def option(self, framework: str, key: str) -> Setting:
         """A raw option as its framework would get it."""

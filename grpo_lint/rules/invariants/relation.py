@@ -180,10 +180,10 @@ class Relation(Rule):
         if not takes_part(run, framework) or (self.when is not None and not self.when(run)):
             return ""
         package, since, until = self.bounds
-        old = run.before(package, since) if since else False
+        old = before(run, package, since) if since else False
         if old is None and release(since) <= release(SETTLED.get(package, "0")):
             old = False
-        if old or (until and run.before(package, until) is not True):
+        if old or (until and before(run, package, until) is not True):
             return ""
         o = Operands(run, f"from {package} {since} on" if old is None else "")
         reason = self._fill(o, framework)
@@ -303,6 +303,11 @@ def read(run: RunConfig, framework: str, operand: Operand) -> Setting:
     if first.unset and operand.otherwise is not None and _sure(run, framework):
         return default(operand.otherwise, f"default of {framework}", operand.keys[0])
     return first
+
+
+def before(run: RunConfig, package: str, release: str) -> bool | None:
+    """`run.before`, worked out once for each release that relations ask about."""
+    return _remembered(run, package, ("before", release), lambda: run.before(package, release))  # type: ignore[no-any-return]
 
 
 def option(run: RunConfig, framework: str, key: str) -> Setting:
