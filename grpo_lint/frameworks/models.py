@@ -16,6 +16,9 @@ _MIXTURES = lazy(
     """
 )
 
+_IN_MIXTURES = ("-a", "mixtral", "deepseek-", "gpt-oss-", "moe")
+"""Each of the names above holds one of these."""
+
 _DENSE = lazy(
     r"""(?ix)
     (?:Meta-)?Llama-(?:2|3(?:\.\d)?)-\d+B(?:-(?:Instruct|Chat|hf))*
@@ -37,4 +40,7 @@ def mixture_of_experts(path: str) -> bool | None:
 
 def names_mixture_of_experts(path: str) -> bool:
     """Whether a model's path or hub name says that it is a mixture of experts. False proves nothing."""
+    lower = path.lower()
+    if lower.isascii() and not any(part in lower for part in _IN_MIXTURES):
+        return False
     return _MIXTURES.search(path) is not None

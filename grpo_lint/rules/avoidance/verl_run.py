@@ -12,7 +12,18 @@ if TYPE_CHECKING:
     from grpo_lint.runconfig import RunConfig
 
 # Compiled when they are first needed, as the expressions of all rules are: most runs need few of them.
-_TRAINER = r"(?:^|[./])verl[./](?:trainer[./]main_ppo|experimental[./](?:fully_async_policy|one_step_off_policy)[./])"
+_TRAINERS = (
+    ".verl.trainer.main_ppo",
+    ".verl.experimental.fully_async_policy.",
+    ".verl.experimental.one_step_off_policy.",
+)
+"""How a trainer is named, as a module or a file; a dot stands for a slash, and for the start."""
+_STARTS = (
+    "n_agent", "n_rollout", "n_resp", "n_sample", "n_generation", "group_size", "rollout_n", "num_resp", "num_sample",
+    "num_generation", "num_rollout", "num_return", "samples_per_", "responses_per_", "generations_per_",
+    "rollouts_per_",
+)  # fmt: skip
+"""How the last part of a key starts that the expression below finds."""
 _OWN_GROUP_SIZE = r"""(?x)
     (?:^|\.) (?: n_agent | n_rollouts? | n_(?:resp|sample|generation)\w* | group_size | rollout_(?:n|num)
              | num_(?:resp|sample|generation|rollout|return)\w* | (?:samples|responses|generations|rollouts)_per_\w+ ) $
@@ -26,7 +37,9 @@ def is_verl(run: RunConfig) -> bool:
 
 def own_trainer(run: RunConfig) -> bool:
     """Whether one of verl's own trainers is started: a recipe's or a fork's may mean something else by a key."""
-    return is_verl(run) and any(re.search(_TRAINER, word.text) for word in run.command)
+    return is_verl(run) and any(
+        trainer in f".{word.text}".replace("/", ".") for word in run.command for trainer in _TRAINERS
+    )
 
 
 def launched(run: RunConfig) -> bool:
@@ -55,7 +68,11 @@ def own_group_size(run: RunConfig) -> bool:
     """Whether a key that verl's tree lacks looks like a fork's own group size (`rollout.n_agent`, TinyZero)."""
     mirror = f"{verl.ACTOR}.rollout_n"
     return any(
-        re.search(_OWN_GROUP_SIZE, key) and "val" not in key and ".qat." not in key and key != mirror
+        key.rpartition(".")[2].startswith(_STARTS)
+        and re.search(_OWN_GROUP_SIZE, key)
+        and "val" not in key
+        and ".qat." not in key
+        and key != mirror
         for _, key, _ in run.options.written(verl.NAME)
     )
 

@@ -43,7 +43,7 @@ _QUOTED = {
 }
 _INTERPOLATION = lazy(r"\$\{[^}]+\}")
 _ESCAPES = lazy(r"(?:\\[\\()\[\]{}:=, \t])+")
-_ESCAPED_QUOTE = {'"': re.compile(r'\\+"'), "'": re.compile(r"\\+'")}
+_ESCAPED_QUOTE = {'"': lazy(r'\\+"'), "'": lazy(r"\\+'")}
 _KEYWORDS = {"true": True, "false": False, "null": None}
 _ATOMS = frozenset(("id", "word", "number", "interpolation", "char", ":", "escape", "space", "dynamic"))
 _KEY_ATOMS = _ATOMS - {":", "interpolation"}
@@ -66,7 +66,10 @@ def scalar(text: str) -> Any:
         return _KEYWORDS[word]
     if text.isdecimal() and text.isascii():  # as INT says, without compiling it: no zero leads another digit
         return int(text) if text[0] != "0" or len(text) == 1 else text
-    if text[-1:] in "0123456789.fFnN":
+    if text[-1:] in "0123456789.fFnN" and text[:1] in "0123456789.+-iInN":
+        whole, _, fraction = text.partition(".")
+        if whole.isdecimal() and fraction.isdecimal() and text.isascii() and (whole[0] != "0" or len(whole) == 1):
+            return float(text)
         if INT.fullmatch(text):
             return int(text)  # ValueError past Python's limit of 4,300 digits, as in Hydra
         if FLOAT.fullmatch(text):

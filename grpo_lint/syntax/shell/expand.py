@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 MAX_WORDS = 20_000
 """Words that one command may get."""
 
-ODD = lazy(f"~|{DYNAMIC}")
 TILDE_ASSIGN = lazy(r"[A-Za-z_][A-Za-z0-9_]*\+?=~|~")
 
 
@@ -166,7 +165,8 @@ class Expander(Parameters):
                 if node.constant is not None:
                     done.extend(node.constant)
                     continue
-                if node.plain is not None and node.variants is None and not ODD.search(node.plain):
+                plain = node.plain
+                if plain is not None and node.variants is None and "~" not in plain and DYNAMIC not in plain:
                     word = self.plain_word(node)
                     done.append(word)
                     continue

@@ -5,7 +5,6 @@ There is no token stream: bash's lexing depends on its grammar.
 
 from __future__ import annotations
 
-import re
 from abc import abstractmethod
 
 from grpo_lint.patterns import lazy
@@ -19,9 +18,16 @@ if TYPE_CHECKING:
 MAX_DEPTH = 40
 """Nesting of quotes, expansions and commands that is followed; no script people write comes near it."""
 
-SIMPLE_NAME = lazy(r"[A-Za-z_][A-Za-z0-9_]*|[0-9@*#?$!-]")
+SPECIAL = frozenset("0123456789@*#?$!-")
+"""The names of one character that need no braces; other names are BRACED_NAME."""
 BRACED_NAME = lazy(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*#?$!-]")
 PARAM_OP = lazy(r":[-=+?]|##?|%%?|//|/[#%]|/|\^\^?|,,?|@[A-Za-z]|[-=+?]|:")
+RESERVED = frozenset(
+    ("if", "then", "elif", "else", "fi", "for", "while", "until", "do", "done", "case", "esac", "select", "function",
+     "time", "in", "coproc", "!", "{", "}", "[[")
+)  # fmt: skip
+LONGEST_RESERVED = max(map(len, RESERVED))
+RESERVED_STARTS = frozenset(word[0] for word in RESERVED)
 BLANKS = lazy(r"(?:[ \t]|\\\n)+")
 
 
@@ -44,7 +50,7 @@ class Mode:
     __slots__ = ("escapes", "plain", "single", "stops")
 
     def __init__(self, plain: str, stops: str, single: bool = True, escapes: str = "") -> None:
-        self.plain = re.compile(plain)
+        self.plain = lazy(plain)
         self.stops = stops
         self.single = single
         self.escapes = escapes
@@ -99,6 +105,17 @@ class Lexer:
         if self.at < self.end and self.text[self.at] in " \t\\":
             if found := BLANKS.match(self.text, self.at, self.end):
                 self.at = found.end()
+
+    def reserved(self) -> str:
+        """The reserved word at the cursor; empty where the word there is longer, or is none."""
+        word = self.ahead(LONGEST_RESERVED + 1)
+        if word[:1] not in RESERVED_STARTS:
+            return ""
+        for length, char in enumerate(word):
+            if char in " \t\n;&|()<>":
+                word = word[:length]
+                break
+        return word if word in RESERVED else ""
 
     def scan(self, mode: Mode, quoted: bool = False) -> list[Part]:
         """The parts up to one of the mode's stops, or the end."""
@@ -168,7 +185,10 @@ class Lexer:
             parts.append(self.parenthesis(quoted))
         elif after == "[":
             parts.append(self.old_arithmetic(quoted))
-        elif found := SIMPLE_NAME.match(self.text, start + 1, self.end):
+        elif after in SPECIAL:
+            self.at += 2
+            parts.append(Param(after, start, self.at, quoted))
+        elif found := BRACED_NAME.match(self.text, start + 1, self.end):
             self.at = found.end()
             parts.append(Param(found.group(), start, self.at, quoted))
         elif after == "'" and not quoted:
@@ -317,16 +337,19 @@ class Lexer:
         self.at += 1
 
     def operator(self, node: Param) -> None:
-        found = PARAM_OP.match(self.text, self.at, self.end) if node.name else None
-        if found is None:
+        op = self.ahead(2) if node.name else ""
+        if op != ":-" and op:  # by far the most frequent
+            found = PARAM_OP.match(self.text, self.at, self.end)
+            op = found.group() if found else ""
+        if not op:
             if not (node.prefix == "!" and self.peek() in ("@", "*")):
                 node.op = "bad"
             else:  # ${!prefix@}: the names that start so
                 node.op = "names"
                 self.at += 1
             return
-        node.op = found.group()
-        self.at = start = found.end()
+        node.op = op
+        self.at = start = self.at + len(op)
         patterns = node.op[0] in "#%/^,"
         plain = QUOTED_ARG if node.quoted and not patterns else ARG
         mode = {"/": REPLACE_ARG, ":": RANGE_ARG}.get(

@@ -25,10 +25,6 @@ MAX_RESUMED = 10
 """Times that reading goes back to the line after an opening that has no end."""
 
 DECLARE = frozenset(("declare", "local", "export", "readonly", "typeset"))
-RESERVED = lazy(
-    r"(?:if|then|elif|else|fi|for|while|until|do|done|case|esac|select|function|time|in|coproc|[!{}]|\[\[)"
-    r"(?![^ \t\n;&|()<>])"
-)
 STARTERS = frozenset(("if", "for", "while", "until", "case", "select", "function", "{", "[["))
 FUNCTION = lazy(r"[^ \t\n\"'\\$`|&;<>(){}=]+[ \t]*\([ \t]*\)")
 ASSIGN = lazy(r"([A-Za-z_][A-Za-z0-9_]*)(\+?=|\[)")
@@ -54,6 +50,8 @@ class CommandParser(HereDocuments):
         self.faults: list[Fault] = []
         self.resumed = 0
         self.extglob = "extglob" in text
+        self.functions = any(text.find(empty, self.at, self.end) >= 0 for empty in ("()", "( ", "(\t"))
+        """Whether a function may be defined as `name()`."""
 
     def script(self) -> ListNode:
         """The whole text. Faults are in `faults`."""
@@ -194,10 +192,6 @@ class CommandParser(HereDocuments):
             return nodes[0]
         return Pipeline(nodes, negated, start, nodes[-1].end)
 
-    def reserved(self) -> str:
-        found = RESERVED.match(self.text, self.at, self.end)
-        return found.group() if found else ""
-
     def command(self) -> Node:
         char = self.peek()
         if not char:
@@ -213,7 +207,11 @@ class CommandParser(HereDocuments):
                 return self.command()
             if word != "in":
                 raise ShellSyntaxError(f"unexpected {word!r}", self.at)
-        if FUNCTION.match(self.text, self.at, self.end) and not ASSIGN.match(self.text, self.at, self.end):
+        if (
+            self.functions
+            and FUNCTION.match(self.text, self.at, self.end)
+            and not ASSIGN.match(self.text, self.at, self.end)
+        ):
             return self.compound("function")
         return self.simple()
 

@@ -94,11 +94,18 @@ def cut_off(body: ListNode, source: SourceFile, script: Script) -> None:
     previous: Simple | None = None
     for item, _ in body.items:
         if isinstance(item, Simple) and previous is not None and item.start < len(source.text):
-            if ARGUMENT.match(source.text, item.start) and previous.words:
+            if previous.words and looks_lost(source.text, item):
                 found = break_between(source, previous, item)
                 if found is not None:
                     script.problems.append(found)
         previous = item if isinstance(item, Simple) else None
+
+
+def looks_lost(text: str, command: Simple) -> bool:
+    """Whether a command starts as an argument does. Most start with a name and have neither a dot nor a sign there."""
+    if text[command.start] in "-+~" or "." in text[command.start : command.end].partition("=")[0]:
+        return ARGUMENT.match(text, command.start) is not None
+    return False
 
 
 def break_between(source: SourceFile, first: Simple, second: Simple) -> Problem | None:
