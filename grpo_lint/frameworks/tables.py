@@ -16,6 +16,7 @@ those of the frameworks it meets.
 from __future__ import annotations
 
 import os
+from bisect import bisect_left
 
 from grpo_lint.located import Unknown
 
@@ -127,7 +128,7 @@ class Tree:
     def __init__(self, data: dict[str, Any], release: str | None, engine: str, among: tuple[str, ...] | None) -> None:
         self._releases: list[str] = data["releases"]
         self._among = range(len(self._releases)) if among is None else [self._releases.index(name) for name in among]
-        self._options: dict[str, list[list[Any]]] = data["options"]
+        self._options: _Entries = data["options"]
         self._sections: frozenset[str] | None = None
         self._bit = 1 << data["engines"].index(engine)
         self._at = None if release is None else bracket(self._releases, release)[0] or 0
@@ -139,7 +140,7 @@ class Tree:
 
         Without a release: the default that all releases in question agree on that have the option, else Unknown.
         """
-        spells = self._options.get(name, ())
+        spells = self._options[name]
         if self._at is not None:
             for first, last, engines, value in spells:
                 if first <= self._at <= last and engines & self._bit:
@@ -165,7 +166,7 @@ class Tree:
 
     def everywhere(self, name: str) -> bool:
         """Whether every release in question has an option."""
-        found = _spanned(self._options.get(name, []), self._bit)
+        found = _spanned(self._options[name], self._bit)
         return found.issuperset(self._among if self._at is None else (self._at,))
 
     def names(self) -> Iterator[str]:
@@ -216,11 +217,11 @@ def verl_releases_with(engine: str, names: list[str]) -> tuple[str, ...]:
     """
     data = _trees()
     bit = 1 << data["engines"].index(engine)
-    options: dict[str, list[list[Any]]] = data["options"]
+    options: _Entries = data["options"]
     every = _spanned(options["trainer.nnodes"], bit)
     found = set(every)
     for name in names:
-        found &= _spanned(options.get(name, []), bit) or found
+        found &= _spanned(options[name], bit) or found
     return tuple(data["releases"][at] for at in sorted(found or every))
 
 
@@ -251,9 +252,33 @@ def verl_place(release: str, package: str = "verl.trainer.config") -> Packaged |
 
 
 def _trees() -> dict[str, Any]:
+    """{"releases", "engines", "options"} of verl."""
     if not _TREES:
-        _TREES.update(_load("verl_trees"))
+        head, *lines = _text("verl_trees").rstrip().split("\n")
+        _TREES.update(_decode(head + "}}"), options=_Entries(lines[:-1]))
     return _TREES
+
+
+class _Entries:
+    """{option: spells} of verl's trees. A line is decoded when someone asks for it: a run needs few of a thousand."""
+
+    def __init__(self, lines: list[str]) -> None:
+        self._lines = lines
+        """`"option":spells,`, sorted."""
+        self._read: dict[str, list[list[Any]]] = {}
+
+    def __getitem__(self, name: str) -> list[list[Any]]:
+        """The spells of an option; none for what is no option."""
+        if name not in self._read:
+            start = f'"{name}":'
+            at = bisect_left(self._lines, start)
+            found = at < len(self._lines) and self._lines[at].startswith(start)
+            self._read[name] = _decode(self._lines[at][len(start) :].removesuffix(",")) if found else []
+        return self._read[name]
+
+    def __iter__(self) -> Iterator[str]:
+        for line in self._lines:
+            yield line[1 : line.index('"', 1)]
 
 
 def bracket(releases: list[str], release: str) -> tuple[int | None, int | None]:
@@ -276,14 +301,38 @@ _PLACES: dict[tuple[str, str], Packaged | None] = {}
 
 
 def _load(name: str) -> dict[str, Any]:
-    import json  # here, since few runs need a table
+    data: dict[str, Any] = _decode(_text(name))
+    return data
 
+
+def _text(name: str) -> str:
     path = os.path.join(FOLDER, f"{name}.json")
     if not os.path.exists(path):
         raise KeyError(name)
     with open(path, encoding="utf-8") as stream:
-        data: dict[str, Any] = json.load(stream)
-    return data
+        return stream.read()
+
+
+class _Plain:
+    """How the C scanner of the json package is asked to read: as `json.loads` does by default."""
+
+    strict = True
+    object_hook = object_pairs_hook = None
+    parse_float = float
+    parse_int = int
+    parse_constant = float
+
+
+def _decode(text: str) -> Any:
+    """JSON that we wrote ourselves. Importing the json package takes as long as reading verl's trees does."""
+    try:
+        from _json import make_scanner
+    except ImportError:  # an interpreter without the C accelerator
+        import json
+
+        return json.loads(text)
+    how: Any = _Plain
+    return make_scanner(how)(text, 0)[0]
 
 
 def _at(spells: list[list[Any]], at: int) -> Any:
