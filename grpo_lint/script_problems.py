@@ -24,11 +24,26 @@ UNSET = "is not set in the script"
 """What the shell reader gives as the reason for a variable that the script never sets."""
 
 
+_OPENED = lazy(r"<[\w][\w .:/-]*$")
+
+
+def _placeholder(problem: Problem) -> Problem:
+    """A syntax error at the `>` of `<your port>`, told as what it is."""
+    span = problem.span
+    before = span.file.text[max(span.file.text.rfind("\n", 0, span.start) + 1, span.start - 80) : span.start]
+    opened = _OPENED.search(before)
+    if problem.kind != "syntax" or not span.text.startswith(">") or opened is None:
+        return problem
+    place = span.file.span(span.start - len(opened[0]), span.start + 1)
+    message = f"{place.text} is left to be filled in: bash takes its brackets for redirections"
+    return Problem(message, place, "fill it in", problem.kind, problem.related, problem.fatal)
+
+
 def telling(problems: Iterable[Problem], launches: list[Launch]) -> Iterator[Problem]:
     """The problems of a script to report, given the launches that a framework recognised."""
     for problem in problems:
         if problem.kind in FAULTS or (problem.kind == "gave-up" and launches):
-            yield problem
+            yield _placeholder(problem)
         elif problem.kind in ("placeholder", "unquoted-split") and _touches(problem.span, launches):
             yield _as(problem, "placeholder-in-launch") if problem.kind == "placeholder" else problem
     for launch in launches:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 
+from grpo_lint.discover import shown
 from grpo_lint.frameworks import hydra_entry, tables
 from grpo_lint.frameworks.documents import paths_of
 from grpo_lint.frameworks.verl import NAME
@@ -79,6 +80,7 @@ class Places:
 class _CachedFolder(Folder):
     def __init__(self, root: str, repository: Repository) -> None:
         super().__init__(root, repository.load, lambda path: _names(path, repository))
+        self.name = shown(root)
         self._configs: dict[str, Config | None] = {}
 
     def config(self, path: str) -> Config | None:
@@ -291,7 +293,8 @@ def _place(span: Span, run: RunConfig) -> str:
     if span.file.path.startswith("verl "):
         return span.file.path.split(":", 1)[0]
     version = run.versions.get(NAME)
-    return f"verl {version.text if version is not None else 'here'} ({span.file.path}:{span.line})"
+    whose = "this repository's verl" if version is None else f"verl {version.text}"
+    return f"{whose} ({span.file.path}:{span.line})"
 
 
 def _setting(value: Value, key: str, origin: Origin) -> Setting:
