@@ -15,8 +15,8 @@ from __future__ import annotations
 from grpo_lint.located import Unknown, Value
 from grpo_lint.syntax.hydra.config import ComposeProblem, Folder, Packaged, Refused, Repository, Uncertain
 from grpo_lint.syntax.hydra.defaults import Expansion
-from grpo_lint.syntax.hydra.functions import Sweep
 from grpo_lint.syntax.hydra.merge import Merger
+from grpo_lint.syntax.hydra.primitives import Sweep
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ ValueError with a message for people.
 from __future__ import annotations
 
 from grpo_lint.located import Unknown, Value
+from grpo_lint.syntax.hydra.primitives import Sweep
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,31 +15,6 @@ if TYPE_CHECKING:
     from typing import Any
 
 NAMES = ("bool", "choice", "float", "glob", "int", "interval", "range", "shuffle", "sort", "str", "tag")
-
-
-class Sweep(Unknown):
-    """A value that a multi-run sweeps over; a plain run refuses it.
-
-    `kind` is "choice" (`items` are the alternatives), "range" (`bounds`: start, stop, step), "interval" (`bounds`:
-    start, end) or "glob" (`bounds`: patterns to include, patterns to exclude). `simple` marks `a,b` without `choice()`.
-    """
-
-    __slots__ = ("bounds", "items", "kind", "simple")
-
-    def __init__(
-        self, kind: str, items: tuple[Value, ...] = (), bounds: tuple[Any, ...] = (), simple: bool = False
-    ) -> None:
-        super().__init__(f"a {kind} sweep, one value per job")
-        self.kind = kind
-        self.items = items
-        self.bounds = bounds
-        self.simple = simple
-
-    def __eq__(self, other: object) -> bool:
-        return self is other
-
-    def __hash__(self) -> int:
-        return id(self)
 
 
 def call(name: str, args: list[Value], named: dict[str, Value]) -> Any:

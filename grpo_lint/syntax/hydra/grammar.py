@@ -13,7 +13,8 @@ from bisect import bisect_left, bisect_right
 from grpo_lint.located import DYNAMIC, Unknown, Value
 from grpo_lint.patterns import lazy
 from grpo_lint.source import Span
-from grpo_lint.syntax.hydra.functions import Sweep, call
+from grpo_lint.syntax.hydra.functions import call
+from grpo_lint.syntax.hydra.primitives import FLOAT, INT, KEYWORDS, MAX_DEPTH, Refused, Sweep, TooDeep, scalar
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,18 +22,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from grpo_lint.located import Word
-
-MAX_DEPTH = 100
-
-_DIGITS = r"[0-9](?:_?[0-9])*"
-_UNSIGNED = r"(?:0|[1-9](?:_?[0-9])*)"
-INT = lazy(rf"[+-]?{_UNSIGNED}")
-FLOAT = lazy(
-    rf"[+-]?(?:(?:{_UNSIGNED}\.(?:{_DIGITS})?|\.{_DIGITS})(?:[eE][+-]?{_DIGITS})?|{_UNSIGNED}[eE][+-]?{_DIGITS}"
-    r"|[Ii][Nn][Ff]|[Nn][Aa][Nn])"
-)
-PLAIN = lazy(r"[A-Za-z0-9_/\-+.%*@?|:]+")
-"""Text of these characters alone is one primitive: a number or a keyword if all of it is, else itself."""
 
 _ID = lazy(r"[A-Za-z_][A-Za-z0-9_-]*")
 _PUNCTUATION = lazy(r"[ \t]*(?:([(,:=])[ \t]*|([)\]}]))|([\[{])[ \t]*")
@@ -44,41 +33,8 @@ _QUOTED = {
 _INTERPOLATION = lazy(r"\$\{[^}]+\}")
 _ESCAPES = lazy(r"(?:\\[\\()\[\]{}:=, \t])+")
 _ESCAPED_QUOTE = {'"': lazy(r'\\+"'), "'": lazy(r"\\+'")}
-_KEYWORDS = {"true": True, "false": False, "null": None}
 _ATOMS = frozenset(("id", "word", "number", "interpolation", "char", ":", "escape", "space", "dynamic"))
 _KEY_ATOMS = _ATOMS - {":", "interpolation"}
-
-
-class Refused(Exception):
-    """Hydra's parser fails at `start` (an offset in the word's text) on the token that ends at `end`."""
-
-    def __init__(self, message: str, start: int, end: int) -> None:
-        super().__init__(message)
-        self.message = message
-        self.start = start
-        self.end = end
-
-
-def scalar(text: str) -> Any:
-    """The data of a primitive that is a single token or plain text: a number, a boolean, null, or the text."""
-    word = text.lower()
-    if word in _KEYWORDS:
-        return _KEYWORDS[word]
-    if text.isdecimal() and text.isascii():  # as INT says, without compiling it: no zero leads another digit
-        return int(text) if text[0] != "0" or len(text) == 1 else text
-    if text[-1:] in "0123456789.fFnN" and text[:1] in "0123456789.+-iInN":
-        whole, _, fraction = text.partition(".")
-        if whole.isdecimal() and fraction.isdecimal() and text.isascii() and (whole[0] != "0" or len(whole) == 1):
-            return float(text)
-        if INT.fullmatch(text):
-            return int(text)  # ValueError past Python's limit of 4,300 digits, as in Hydra
-        if FLOAT.fullmatch(text):
-            return float(text)
-    return text
-
-
-class TooDeep(Exception):
-    """Lists, dicts and calls nest deeper than MAX_DEPTH: Hydra may read that, we don't."""
 
 
 class Places:
@@ -158,7 +114,7 @@ def lex(text: str, at: int, closed: int = 0) -> tuple[str, int]:
     number = max((m.end() for m in (INT.match(text, at), FLOAT.match(text, at)) if m), default=0)
     name = _ID.match(text, at)
     if name and name.end() > number:
-        return ("word" if name[0].lower() in _KEYWORDS else "id"), name.end()
+        return ("word" if name[0].lower() in KEYWORDS else "id"), name.end()
     if number:
         return "number", number
     if text.startswith(DYNAMIC, at):

@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 
 from grpo_lint.patterns import lazy
-from grpo_lint.syntax.hydra.grammar import lex, scalar
+from grpo_lint.syntax.hydra.grammar import lex
+from grpo_lint.syntax.hydra.primitives import scalar
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from grpo_lint.located import Unknown, Value
 from grpo_lint.syntax.hydra.config import ComposeProblem, Refused
-from grpo_lint.syntax.hydra.functions import Sweep
 from grpo_lint.syntax.hydra.interpolation import Malformed, is_interpolation, parse
+from grpo_lint.syntax.hydra.primitives import Sweep
 from grpo_lint.syntax.hydra.resolve import MISSING, Resolver, split_path
 
 TYPE_CHECKING = False

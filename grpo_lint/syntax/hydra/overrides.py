@@ -12,8 +12,7 @@ import re
 
 from grpo_lint.located import DYNAMIC, Problem, Unknown, Value
 from grpo_lint.patterns import lazy
-from grpo_lint.syntax.hydra.functions import Sweep
-from grpo_lint.syntax.hydra.grammar import MAX_DEPTH, PLAIN, Refused, TooDeep, ValueParser, scalar
+from grpo_lint.syntax.hydra.primitives import MAX_DEPTH, PLAIN, Refused, Sweep, TooDeep, scalar
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -118,6 +117,8 @@ def _value(word: Word, text: str, start: int) -> Value:
         part = word.cut(start)
         via = tuple(place for piece in part.pieces for place in piece.via) + part.via
         return Value(scalar(text[start:]), part.span, raw=text[start:], via=via)
+    from grpo_lint.syntax.hydra.grammar import ValueParser  # here, since most values are plain
+
     parser = ValueParser(word, text, start)
     try:
         value = parser.value()
