@@ -311,12 +311,13 @@ def _write_verdicts(outputs: list[tuple[str, str]], judged: list[Judged], profil
 
 
 def _output(text: str, formats: tuple[str, ...] = ()) -> tuple[str, str]:
-    from grpo_lint.nearest import suggestion
     from grpo_lint.reporters import FORMATS
 
     formats = formats or FORMATS
     format, equals, path = text.partition("=")
     if format not in formats:
+        from grpo_lint.nearest import suggestion
+
         known = f"known are {', '.join(formats)}"
         raise UsageError(f"--output {text}: no format is called {format!r}{suggestion(format, formats, known)}")
     if equals and not path:

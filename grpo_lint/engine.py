@@ -7,7 +7,6 @@ import os
 from grpo_lint.diagnostics import RANK, Diagnostic, Label, Notice
 from grpo_lint.discover import Repository, kind_of, relevant, shown, walk
 from grpo_lint.frameworks import registry
-from grpo_lint.hardware import assume
 from grpo_lint.report import Report, Suppressed, Undecided
 from grpo_lint.run import Assembler, variants
 from grpo_lint.runconfig import Version
@@ -252,7 +251,10 @@ class Linter:
         """The runs of a file, once for each combination of the values that their options may take."""
         for run in file.reading.runs:
             for variant in variants(run):
-                assume(variant, self.settings)
+                if self.settings.hardware:
+                    from grpo_lint.hardware import assume
+
+                    assume(variant, self.settings)
                 yield variant
 
     def _judge_text(self, problem: Problem) -> None:

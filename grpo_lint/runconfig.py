@@ -134,6 +134,16 @@ class Version:
 
 def release(text: str) -> tuple[int, ...]:
     """The numeric release of a version as a tuple that compares: "0.19.3" is (0, 19, 3), "0.9" equals "0.9.0"."""
+    if text not in _RELEASES:
+        _RELEASES[text] = _release(text)
+    return _RELEASES[text]
+
+
+_RELEASES: dict[str, tuple[int, ...]] = {}
+"""Each rule asks about the same few releases."""
+
+
+def _release(text: str) -> tuple[int, ...]:
     parts: list[int] = []
     for part in text.lstrip("v").split("+")[0].split("."):
         digits = part[: len(part) - len(part.lstrip("0123456789"))]

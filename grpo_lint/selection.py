@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from grpo_lint.diagnostics import RANK
-from grpo_lint.nearest import suggestion
 from grpo_lint.rules import RULES
 from grpo_lint.settings import SettingsError
 
@@ -43,12 +42,16 @@ def unknown(name: str, where: str) -> SettingsError:
 
 def hint(name: str) -> str:
     """What may have been meant by a name that means no rule, as the end of a message."""
+    from grpo_lint.nearest import suggestion
+
     known = {each: None for rule in RULES for each in (rule.id, rule.name, *rule.topics)}
     return suggestion(name, known, "`grpo-lint rules` lists them")
 
 
 def selected(settings: Settings) -> tuple[Rule, ...]:
     """The rules that the settings ask for."""
+    if not (settings.select or settings.ignore or settings.levels):
+        return RULES
     return tuple(
         rule
         for rule in RULES

@@ -123,11 +123,12 @@ class Tree:
     `release` is the nearest release that was read and isn't newer than the one asked for.
     """
 
-    __slots__ = ("_among", "_at", "_bit", "_options", "_releases", "_sections", "engine", "release")
+    __slots__ = ("_among", "_asked", "_at", "_bit", "_options", "_releases", "_sections", "engine", "release")
 
     def __init__(self, data: dict[str, Any], release: str | None, engine: str, among: tuple[str, ...] | None) -> None:
         self._releases: list[str] = data["releases"]
         self._among = range(len(self._releases)) if among is None else [self._releases.index(name) for name in among]
+        self._asked = sum(1 << at for at in self._among)
         self._options: _Entries = data["options"]
         self._sections: frozenset[str] | None = None
         self._bit = 1 << data["engines"].index(engine)
@@ -146,11 +147,20 @@ class Tree:
                 if first <= self._at <= last and engines & self._bit:
                     return value
             return MISSING
+        asked = self._asked
+        found = [spell for spell in spells if spell[2] & self._bit and (2 << spell[1]) - (1 << spell[0]) & asked]
+        if not found:
+            return MISSING
+        value = found[0][3]
+        for spell in found:
+            if type(spell[3]) is not type(value) or spell[3] != value:
+                break
+        else:
+            return value
         return _agreed(
             [
                 (self._releases[at], value)
-                for first, last, engines, value in spells
-                if engines & self._bit
+                for first, last, _, value in found
                 for at in self._among
                 if first <= at <= last
             ]

@@ -356,13 +356,22 @@ _REFERENCE = r"\$\{(?:oc\.select:)?\s*([\w.]+)\s*(?:,\s*([\w.-]+)\s*)?\}"
 
 def _referred(run: RunConfig, framework: str, setting: Setting) -> Setting:
     """What a value that refers to another option comes to: `${a.b}`, `${oc.select:a.b,0}`."""
-    match = re.fullmatch(_REFERENCE, setting.value)
-    if match is None or match[1] == setting.key:
+    key, otherwise = _reference(setting.value)
+    if key in ("", setting.key):
         return unknown(f"{setting.value} is not worked out", *setting.chain)
-    other = option(run, framework, match[1])
-    if other.unset and match[2] is not None:
-        return setting.map(lambda _: plain(match[2]))
+    other = option(run, framework, key)
+    if other.unset and otherwise is not None:
+        return setting.map(lambda _: plain(otherwise))
     return other
+
+
+def _reference(text: str) -> tuple[str, str | None]:
+    """(key, value where nothing sets it) that a text refers to; an empty key where it is anything else."""
+    inner = text[2:-1]
+    if inner.isascii() and inner.replace(".", "").isidentifier() and text == f"${{{inner}}}":  # most are so plain
+        return inner, None
+    match = re.fullmatch(_REFERENCE, text)
+    return (match[1], match[2]) if match is not None else ("", None)
 
 
 def is_own(run: RunConfig) -> bool:
