@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from grpo_lint.located import Problem
 from grpo_lint.patterns import lazy
-from grpo_lint.syntax.shell.names import from_environment
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -92,8 +91,11 @@ def _unset(launch: Launch) -> Iterator[Problem]:
     for word in launch.args:
         for piece in word.pieces:
             name = piece.reason.removesuffix(UNSET).strip()
-            if name != piece.reason and not from_environment(name):
-                first.setdefault(name, piece)
+            if name != piece.reason:
+                from grpo_lint.syntax.shell.names import from_environment
+
+                if not from_environment(name):
+                    first.setdefault(name, piece)
     if not first:
         return
     names, pieces = list(first), list(first.values())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from grpo_lint.patterns import lazy
+from grpo_lint.syntax.shell.values import Undecided
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,10 +29,6 @@ LEVELS: tuple[tuple[str, ...], ...] = (
     ("*", "/", "%"), ("**",),
 )  # fmt: skip
 ASSIGNING = frozenset(("=", "+=", "-=", "*=", "/=", "%=", "<<=", ">>=", "&=", "^=", "|="))
-
-
-class Undecided(Exception):
-    """The value depends on something unknown; the message is the reason."""
 
 
 class Malformed(Exception):

@@ -6,10 +6,9 @@ from grpo_lint.located import Piece, Word
 from grpo_lint.patterns import lazy
 from grpo_lint.source import Span
 from grpo_lint.syntax.shell import names
-from grpo_lint.syntax.shell.arithmetic import Undecided
 from grpo_lint.syntax.shell.conditions import Conditions
 from grpo_lint.syntax.shell.tree import Assign, Simple, WordNode
-from grpo_lint.syntax.shell.values import Text, Use, Variable, World, text_of, unknown
+from grpo_lint.syntax.shell.values import Text, Undecided, Use, Variable, World, text_of, unknown
 
 MAX_ITEMS = 10_000
 NAME = lazy(r"[A-Za-z_][A-Za-z0-9_]*$")

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from grpo_lint.syntax.shell.conditions import subject_name
-from grpo_lint.syntax.shell.patterns import Unmatchable, matches
 from grpo_lint.syntax.shell.programs import Programs
 from grpo_lint.syntax.shell.script import Choice, Condition
 from grpo_lint.syntax.shell.tree import AndOr, Assign, Case, If, ListNode, Simple
-from grpo_lint.syntax.shell.values import Text, World, marked
+from grpo_lint.syntax.shell.values import Text, Unmatchable, World, marked
 from grpo_lint.syntax.shell.worlds import Verdict, added, fork
 
 TYPE_CHECKING = False
@@ -157,6 +156,8 @@ class Branches(Programs):
 
     def arms(self, node: Case, world: World, first: int) -> list[tuple[int | None, World]]:
         """The arms from the first on that the world may enter, each with a world for it; None for no arm at all."""
+        from grpo_lint.syntax.shell.patterns import matches  # here, since most scripts have no `case`
+
         subject = self.operand_of(node.subject, world)
         key = ("eq", subject.source), self.facts(subject, world)
         if subject.reason:

@@ -9,9 +9,7 @@ from grpo_lint.located import Piece, Word
 from grpo_lint.source import Span
 from grpo_lint.syntax.shell.assignments import NAME
 from grpo_lint.syntax.shell.conditions import shown
-from grpo_lint.syntax.shell.escapes import unescaped
 from grpo_lint.syntax.shell.inputs import Call, Inputs
-from grpo_lint.syntax.shell.operators import quoted
 from grpo_lint.syntax.shell.script import FolderPiece, normalize, paths
 from grpo_lint.syntax.shell.tree import Redirection, Simple
 from grpo_lint.syntax.shell.values import Text, Variable, World, text_of, unknown
@@ -67,6 +65,8 @@ class Builtins(Inputs):
         self.write_out(call, world, lambda: self.echoed(call.argv[1:], call.span))
 
     def echoed(self, words: list[Word], span: Span) -> list[Piece]:
+        from grpo_lint.syntax.shell.escapes import unescaped
+
         line_end, escapes = True, False
         while words and re.fullmatch("-[neE]+", words[0].text):
             line_end = line_end and "n" not in words[0].text
@@ -102,6 +102,8 @@ class Builtins(Inputs):
         form, args = words[0], list(words[1:])
         if form.dynamic:
             return [unknown(form.reason, span)]
+        from grpo_lint.syntax.shell.escapes import unescaped
+
         text = unescaped(form.text)
         takes = sum(1 for found in re.finditer(FORMAT, text) if found.group(3))
         if not takes:
@@ -302,7 +304,10 @@ def _converted(found: re.Match[str], word: Word | None, span: Span) -> list[Piec
         return pieces
     try:
         if kind in "sbq":
-            text = quoted(text) if kind == "q" else text
+            if kind == "q":
+                from grpo_lint.syntax.shell.operators import quoted
+
+                text = quoted(text)
             shaped = f"%{flags}{'.' + precision if precision else ''}s" % text if len(flags) < 5 else text
         elif len(flags) > 4 or len(precision or "") > 2:
             return [unknown("its format is not evaluated", span)]

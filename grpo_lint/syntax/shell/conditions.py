@@ -7,13 +7,11 @@ from abc import abstractmethod
 
 from grpo_lint.located import DYNAMIC, Piece, Word
 from grpo_lint.source import Span
-from grpo_lint.syntax.shell.arithmetic import Undecided
 from grpo_lint.syntax.shell.compound import UNARY
 from grpo_lint.syntax.shell.expand import Expander
-from grpo_lint.syntax.shell.patterns import MAX_EFFORT, Unmatchable, matches
 from grpo_lint.syntax.shell.script import paths
 from grpo_lint.syntax.shell.tree import Binary, Logic, Not, Unary, WordNode
-from grpo_lint.syntax.shell.values import Text, World
+from grpo_lint.syntax.shell.values import Text, Undecided, Unmatchable, World
 from grpo_lint.syntax.shell.worlds import Verdict, remembered
 
 TYPE_CHECKING = False
@@ -128,6 +126,8 @@ class Conditions(Expander):
         wild = any(not quoted and any(char in text for char in "*?[(") for text, quoted in atoms)
         equal: Outcome
         if wild and not left.reason and not reason:
+            from grpo_lint.syntax.shell.patterns import matches
+
             try:
                 equal = matches(atoms, left.text)
             except Unmatchable:
@@ -145,6 +145,8 @@ class Conditions(Expander):
         repeats = sum(pattern.count(char) for char in "*+{")
         if left.reason or reason or re.search(r"\[[:.=]|\\[A-Za-z]|[+*}?)][+*{]|\(\?", pattern):
             return doubt
+        from grpo_lint.syntax.shell.patterns import MAX_EFFORT
+
         if (len(left.text) + 2) ** min(repeats + 1, 30) > MAX_EFFORT:
             return doubt
         try:

@@ -8,11 +8,10 @@ from abc import abstractmethod
 from grpo_lint.located import DYNAMIC, Piece, Word
 from grpo_lint.patterns import lazy
 from grpo_lint.source import Span
-from grpo_lint.syntax.shell.arithmetic import Undecided
 from grpo_lint.syntax.shell.fields import Fields, Origin
-from grpo_lint.syntax.shell.parameters import Choose, Items, Parameters
+from grpo_lint.syntax.shell.parameters import Items, Parameters
 from grpo_lint.syntax.shell.tree import Arith, Assign, CommandSub, Lit, Param, ProcSub, WordNode
-from grpo_lint.syntax.shell.values import EMPTY, Text, World, Woven, flatten, marked, moved, unknown
+from grpo_lint.syntax.shell.values import EMPTY, Choose, Text, Undecided, World, Woven, flatten, marked, moved, unknown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

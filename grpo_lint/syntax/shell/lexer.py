@@ -8,7 +8,6 @@ from __future__ import annotations
 from abc import abstractmethod
 
 from grpo_lint.patterns import lazy
-from grpo_lint.syntax.shell.escapes import unescaped
 from grpo_lint.syntax.shell.tree import Arith, CommandSub, Lit, Param, ProcSub, Redirection, WordNode
 
 TYPE_CHECKING = False
@@ -205,6 +204,8 @@ class Lexer:
                 raise ShellSyntaxError("the single quote is never closed", start)
             at += 2 if char == "\\" else 1
         self.at = at + 1
+        from grpo_lint.syntax.shell.escapes import unescaped
+
         return Lit(unescaped(self.text[start + 2 : at]), start, self.at, True)
 
     def parenthesis(self, quoted: bool) -> Part:

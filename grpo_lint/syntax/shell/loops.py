@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from grpo_lint.located import Word
-from grpo_lint.syntax.shell.arithmetic import Undecided
 from grpo_lint.syntax.shell.branches import Branches
 from grpo_lint.syntax.shell.conditions import shown
 from grpo_lint.syntax.shell.tree import For, ForC, While, WordNode
-from grpo_lint.syntax.shell.values import Text, Variable, World, marked, unknown
+from grpo_lint.syntax.shell.values import Text, Undecided, Variable, World, marked, unknown
 from grpo_lint.syntax.shell.worlds import Verdict
 
 TYPE_CHECKING = False

@@ -6,19 +6,29 @@ from abc import abstractmethod
 
 from grpo_lint.located import DYNAMIC, Piece, Word
 from grpo_lint.source import Span
-from grpo_lint.syntax.shell import names, operators
-from grpo_lint.syntax.shell.arithmetic import Malformed, Undecided, evaluate
-from grpo_lint.syntax.shell.patterns import Unmatchable
+from grpo_lint.syntax.shell import names
 from grpo_lint.syntax.shell.script import FolderPiece
 from grpo_lint.syntax.shell.tree import Param, WordNode
-from grpo_lint.syntax.shell.values import EMPTY, Text, Variable, Woven, Written, text_of, unknown, use
+from grpo_lint.syntax.shell.values import (
+    EMPTY,
+    Choose,
+    Text,
+    Undecided,
+    Unmatchable,
+    Woven,
+    noted,
+    text_of,
+    unknown,
+    unless_set,
+    use,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import TypeAlias
 
     from grpo_lint.syntax.shell.operators import Atoms
-    from grpo_lint.syntax.shell.values import World
+    from grpo_lint.syntax.shell.values import Variable, World, Written
 
     Subject: TypeAlias = "Text | Items | None"
 
@@ -32,16 +42,6 @@ class Items:
         self.words = words
         self.star = star
         self.open = open_
-
-
-class Choose:
-    """A default: the parts of `node` stand in for the expansion, each with a note."""
-
-    __slots__ = ("node", "note")
-
-    def __init__(self, node: WordNode, note: str) -> None:
-        self.node = node
-        self.note = note
 
 
 class Parameters:
@@ -173,6 +173,7 @@ class Parameters:
         """The value of an arithmetic text. Raises Undecided."""
         if text.reason:
             raise Undecided(text.reason)
+        from grpo_lint.syntax.shell.arithmetic import Malformed, evaluate
 
         def lookup(name: str, index: int | None) -> str:
             return self.operand(name, index, world)
@@ -259,7 +260,7 @@ class Parameters:
         op = part.op[-1]
         state = self.presence(subject, part.op[0] == ":")
         arg = part.arg or WordNode((), part.end, part.end)
-        note = _note(part.name, reason) if subject is None and reason else ""
+        note = unless_set(part.name, reason) if subject is None and reason else ""
         if state is None and isinstance(subject, Text):  # unknown, and it may be empty
             return Text((unknown(subject.reason, span),))
         if op == "+":
@@ -275,7 +276,7 @@ class Parameters:
             return Text((unknown(f"{part.name} must be set by the caller", span),))
         if op == "=":
             value = self.text(arg, world)
-            pieces = [_noted(piece, note) for piece in value.pieces()] or [Piece("", span, (), "", note)]
+            pieces = [noted(piece, note) for piece in value.pieces()] or [Piece("", span, (), "", note)]
             self.assign(world, part.name, Text(tuple(pieces)), span)
         return Choose(arg, note)
 
@@ -331,6 +332,8 @@ class Parameters:
         words = subject.words
         if part.name in ("@", "*"):
             words = [Word(tuple(self.script_name.pieces()), span), *words]
+        from grpo_lint.syntax.shell import operators
+
         bounds = operators.sliced(len(words), start, count)
         return Items(words[slice(*bounds)] if bounds else [], subject.star, subject.open and count is None)
 
@@ -342,6 +345,8 @@ class Parameters:
         """An operator that makes a new text of a known one."""
         if subject.reason:
             return self.partly(part, subject, world, span)
+        from grpo_lint.syntax.shell import operators
+
         text, op = subject.text, part.op
         try:
             if op == ":":
@@ -363,6 +368,8 @@ class Parameters:
         atoms, reason = self.atoms(part.arg, world)
         if reason:
             raise Undecided(reason)
+        from grpo_lint.syntax.shell import operators
+
         if part.op[0] in "#%":
             return operators.trimmed(text, part.op, atoms)
         if part.op[0] == "/":
@@ -385,15 +392,3 @@ class Parameters:
             if part.op == "%" and pattern == "/*":
                 return Text((*pieces[:-1], Piece(tail.text.rsplit("/", 1)[0], tail.span, tail.via, "", tail.note)))
         return Text((unknown(subject.reason, span),))
-
-
-def _note(name: str, reason: str) -> str:
-    if name.isdigit():
-        return f"unless {reason.split(' ', 1)[0]} is given"
-    return f"unless {name} is set"
-
-
-def _noted(piece: Piece, note: str) -> Piece:
-    if not note or piece.reason:
-        return piece
-    return Piece(piece.text, piece.span, piece.via, "", piece.note or note)

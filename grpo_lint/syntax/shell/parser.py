@@ -9,7 +9,6 @@ import re
 from abc import abstractmethod
 
 from grpo_lint.patterns import lazy
-from grpo_lint.syntax.shell.braces import expand_braces
 from grpo_lint.syntax.shell.heredocs import HereDocuments
 from grpo_lint.syntax.shell.lexer import REGEX, SUBSCRIPT, WORD, ShellSyntaxError, TooDeep
 from grpo_lint.syntax.shell.tree import AndOr, Assign, ListNode, Lit, Pipeline, Redirection, Simple, WordNode
@@ -42,6 +41,12 @@ class Fault:
         self.message = message
         self.start = start
         self.end = end
+
+
+def _expand_braces(node: WordNode) -> None:
+    from grpo_lint.syntax.shell.braces import expand_braces  # here, since most scripts have none
+
+    expand_braces(node)
 
 
 class CommandParser(HereDocuments):
@@ -260,7 +265,7 @@ class CommandParser(HereDocuments):
                 plain = found.group()
                 node = WordNode((Lit(plain, start, stop, False),), start, stop, plain)
                 if "{" in plain and "}" in plain:
-                    expand_braces(node)
+                    _expand_braces(node)
                 return node
         parts = self.scan(WORD)
         while self.at < self.end:
@@ -276,7 +281,7 @@ class CommandParser(HereDocuments):
             raise ShellSyntaxError(f"unexpected {self.token()!r}", self.at)
         node = WordNode(tuple(parts), start, self.at)
         if any(isinstance(part, Lit) and not part.quoted and "{" in part.text for part in parts):
-            expand_braces(node)
+            _expand_braces(node)
         return node
 
     def extended(self, parts: list[Part]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from grpo_lint.patterns import lazy
+from grpo_lint.syntax.shell.values import Unmatchable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,10 +21,6 @@ CLASSES = {
     "graph": "!-~", "print": " -~",
 }  # fmt: skip
 CLASS = lazy(r"\[:(\w+):\]")
-
-
-class Unmatchable(Exception):
-    """The pattern can't be decided here; the message says why."""
 
 
 def translate(atoms: Iterable[tuple[str, bool]], greedy: bool = True) -> str:

@@ -7,16 +7,14 @@ from abc import abstractmethod
 
 from grpo_lint.located import Piece, Word
 from grpo_lint.source import SourceFile, Span
-from grpo_lint.syntax.shell.arithmetic import Undecided
 from grpo_lint.syntax.shell.builtins import BUILTINS, NOTHING
 from grpo_lint.syntax.shell.compound import parse
 from grpo_lint.syntax.shell.conditions import shown
 from grpo_lint.syntax.shell.emission import Emission
 from grpo_lint.syntax.shell.inputs import Call
-from grpo_lint.syntax.shell.outputs import OUTPUTS
 from grpo_lint.syntax.shell.script import paths
 from grpo_lint.syntax.shell.tree import Function, ListNode, Simple
-from grpo_lint.syntax.shell.values import Frame, Text, Variable, World, Woven, Written, unknown
+from grpo_lint.syntax.shell.values import Frame, Text, Undecided, Variable, World, Woven, Written, unknown
 from grpo_lint.syntax.shell.worlds import Verdict
 
 TYPE_CHECKING = False
@@ -128,6 +126,8 @@ class Programs(Emission):
         self.emit(node, argv, unsure, more, world)
 
     def output(self, node: Simple, argv: list[Word], world: World) -> list[Piece] | None:
+        from grpo_lint.syntax.shell.outputs import OUTPUTS
+
         maker = OUTPUTS.get(argv[0].text)
         return None if maker is None else maker(self, argv, world, self.place.span(node.start, node.end))
 

@@ -13,12 +13,21 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from grpo_lint.syntax.shell.script import Condition
+    from grpo_lint.syntax.shell.tree import WordNode
 
 MAX_LENGTH = 200_000
 """Characters of one value; longer ones become unknown."""
 MAX_VIA = 8
 MAX_CHAIN = 12
 """Variables inside variables whose places are followed."""
+
+
+class Undecided(Exception):
+    """The value depends on something unknown; the message is the reason."""
+
+
+class Unmatchable(Exception):
+    """The pattern can't be decided here; the message says why."""
 
 
 class Text:
@@ -327,3 +336,27 @@ class World:
 
     def output(self) -> str | None:
         return None if self.out is None else "".join(piece.text for piece in self.out)
+
+
+class Choose:
+    """A default: the parts of `node` stand in for the expansion, each with a note."""
+
+    __slots__ = ("node", "note")
+
+    def __init__(self, node: WordNode, note: str) -> None:
+        self.node = node
+        self.note = note
+
+
+def unless_set(name: str, reason: str) -> str:
+    """The note on a default, given the name and why its value isn't known."""
+    if name.isdigit():
+        return f"unless {reason.split(' ', 1)[0]} is given"
+    return f"unless {name} is set"
+
+
+def noted(piece: Piece, note: str) -> Piece:
+    """A piece with a note, unless it is unknown or has one."""
+    if not note or piece.reason:
+        return piece
+    return Piece(piece.text, piece.span, piece.via, "", piece.note or note)
