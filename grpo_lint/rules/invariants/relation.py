@@ -19,8 +19,6 @@ it does not apply.
 
 from __future__ import annotations
 
-import re
-
 from grpo_lint.diagnostics import ERROR, WARNING
 from grpo_lint.frameworks import accelerate, deepspeed, verl
 from grpo_lint.frameworks.deepspeed import plain
@@ -351,9 +349,6 @@ def _is_command(run: RunConfig, name: str) -> bool:
     return any(word.text.rsplit("/", 1)[-1] == name for word in run.command[:8])
 
 
-_REFERENCE = r"\$\{(?:oc\.select:)?\s*([\w.]+)\s*(?:,\s*([\w.-]+)\s*)?\}"
-
-
 def _referred(run: RunConfig, framework: str, setting: Setting) -> Setting:
     """What a value that refers to another option comes to: `${a.b}`, `${oc.select:a.b,0}`."""
     key, otherwise = _reference(setting.value)
@@ -367,11 +362,16 @@ def _referred(run: RunConfig, framework: str, setting: Setting) -> Setting:
 
 def _reference(text: str) -> tuple[str, str | None]:
     """(key, value where nothing sets it) that a text refers to; an empty key where it is anything else."""
-    inner = text[2:-1]
-    if inner.isascii() and inner.replace(".", "").isidentifier() and text == f"${{{inner}}}":  # most are so plain
-        return inner, None
-    match = re.fullmatch(_REFERENCE, text)
-    return (match[1], match[2]) if match is not None else ("", None)
+    key, comma, otherwise = (part.strip() for part in text[2:-1].removeprefix("oc.select:").partition(","))
+    whole = text.startswith("${") and text.endswith("}") and _consists(key, "_.")
+    if not whole or (comma and not _consists(otherwise, "_.-")):
+        return "", None
+    return key, otherwise if comma else None
+
+
+def _consists(text: str, more: str) -> bool:
+    """Whether a text consists of letters, digits and some more characters."""
+    return text != "" and all(char.isalnum() or char in more for char in text)
 
 
 def is_own(run: RunConfig) -> bool:
