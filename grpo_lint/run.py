@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from grpo_lint.discover import kind_of
-from grpo_lint.frameworks import accelerate, deepspeed, registry, verl
+from grpo_lint.frameworks import deepspeed, registry, verl
 from grpo_lint.frameworks.documents import WRITTEN, document_at, paths_of, read_written
 from grpo_lint.located import Piece, Word
 from grpo_lint.runconfig import Options, RunConfig, Version
@@ -25,8 +25,11 @@ if TYPE_CHECKING:
     from grpo_lint.syntax.manifests import Container
     from grpo_lint.syntax.shell import Command
 
+ACCELERATE = "accelerate"
+"""The name of a framework whose module few runs need."""
+
 FRAMEWORKS = (
-    verl.NAME, deepspeed.NAME, accelerate.NAME, "torch", "vllm", "sglang", "transformers", "trl", "openrlhf",
+    verl.NAME, deepspeed.NAME, ACCELERATE, "torch", "vllm", "sglang", "transformers", "trl", "openrlhf",
     "ms-swift", "megatron-core", "slime",
 )  # fmt: skip
 """The packages whose release can be told with `--target`."""
@@ -40,7 +43,6 @@ LAUNCHERS = {
     "accelerate": {"--num_processes": "n_gpus", "--num_machines": "nnodes"},
     "deepspeed": {"--num_gpus": "n_gpus", "--num_nodes": "nnodes"},
 }
-
 
 PLATFORM, GPU_LIMIT = "kubernetes", "resources.limits"
 """Under this name a run's options hold the accelerators that its container asks for."""
@@ -97,7 +99,7 @@ class Assembler:
             reading.problems += document.problems
             run = self._new(reader.name, root)
             reading.problems += reader.load().read_document(root, path, run, self.repository)
-            if reader.name == accelerate.NAME:
+            if reader.name == ACCELERATE:
                 self._deepspeed_named(run, os.path.dirname(path))
             elif reader.companions:
                 self._own_deepspeed(run, os.path.dirname(path))
@@ -105,6 +107,8 @@ class Assembler:
 
     def _deepspeed_named(self, run: RunConfig, folder: str) -> None:
         """Read the DeepSpeed JSON that accelerate's settings name into the run."""
+        from grpo_lint.frameworks import accelerate
+
         named = accelerate.deepspeed_file(run.options)
         if not named.unset:
             self._deepspeed_file((str(named.value),) if named.known else (), folder, run)
@@ -267,7 +271,9 @@ class Assembler:
         else:
             self._own_deepspeed(run, folder)
         for wrapper in launch.wrappers:
-            if wrapper.name == accelerate.NAME:
+            if wrapper.name == ACCELERATE:
+                from grpo_lint.frameworks import accelerate
+
                 words = [
                     flag.value for flag in wrapper.flags if flag.name == "--config_file" and flag.value is not None
                 ]
@@ -286,10 +292,12 @@ class Assembler:
 
     def _accelerate_file(self, words: list[Word], folder: str, run: RunConfig) -> None:
         """`accelerate launch --config_file x.yaml`: the file's settings, those of DeepSpeed's JSON included."""
+        from grpo_lint.frameworks import accelerate
+
         for name in (name for word in words for name in (word.text, *paths_of(word))):
             root = document_at(name, folder, self.repository, "pyyaml")
             if root is not None and accelerate.recognises_document(root):
-                run.framework = run.framework or accelerate.NAME
+                run.framework = run.framework or ACCELERATE
                 accelerate.read_into(root, run.options)
                 if not deepspeed.configured(run.options):
                     path = self.repository.find(name, folder) or self.repository.find(name, self.repository.root)
@@ -335,10 +343,12 @@ def unify(run: RunConfig) -> None:
                 run.fields[field] = setting
     if deepspeed.configured(run.options):
         deepspeed.unify(run)
-    if any(run.options.written(accelerate.NAME)):
+    if any(run.options.written(ACCELERATE)):
+        from grpo_lint.frameworks import accelerate
+
         accelerate.unify(run)
     reader = registry.named(run.framework)
-    if reader is not None and run.framework not in (deepspeed.NAME, accelerate.NAME):
+    if reader is not None and run.framework not in (deepspeed.NAME, ACCELERATE):
         reader.load().unify(run)
 
 

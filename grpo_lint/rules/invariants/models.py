@@ -49,8 +49,8 @@ def heads(o: Operands) -> Iterator[Finding]:
 
     A model of 7B with 28 heads runs on 1, 2, 4, 7, 14 or 28 GPUs, and not on the 8 of a node.
     """
-    count = heads_of(o.path) if isinstance(o.path, str) else None
-    if count is None or o.tp <= 1 or count % o.tp == 0:
+    count = heads_of(o.path) if isinstance(o.path, str) and o.tp > 1 else None
+    if count is None or count % o.tp == 0:
         return
     name = o.path.rstrip("/").rsplit("/", 1)[-1]
     yield o.fault(

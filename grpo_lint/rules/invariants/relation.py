@@ -20,7 +20,7 @@ it does not apply.
 from __future__ import annotations
 
 from grpo_lint.diagnostics import ERROR, WARNING
-from grpo_lint.frameworks import accelerate, deepspeed, verl
+from grpo_lint.frameworks import deepspeed, verl
 from grpo_lint.frameworks.deepspeed import plain
 from grpo_lint.rules.avoidance.verl_run import launched, own_trainer
 from grpo_lint.rules.invariants.launchers import placeholder, world_size
@@ -282,7 +282,7 @@ def takes_part(run: RunConfig, framework: str) -> bool:
         return framework != verl.NAME or bool(run.command)
     if framework == deepspeed.NAME:
         return bool(_remembered(run, framework, None, lambda: deepspeed.configured(run.options)))
-    if framework == accelerate.NAME:
+    if framework == "accelerate":
         return bool(_remembered(run, framework, None, lambda: any(run.options.written(framework))))
     return False
 
