@@ -123,11 +123,12 @@ class Tree:
     `release` is the nearest release that was read and isn't newer than the one asked for.
     """
 
-    __slots__ = ("_among", "_asked", "_at", "_bit", "_options", "_releases", "_sections", "engine", "release")
+    __slots__ = ("_among", "_asked", "_at", "_bit", "_got", "_options", "_releases", "_sections", "engine", "release")
 
     def __init__(self, data: dict[str, Any], release: str | None, engine: str, among: tuple[str, ...] | None) -> None:
         self._releases: list[str] = data["releases"]
         self._among = range(len(self._releases)) if among is None else [self._releases.index(name) for name in among]
+        self._got: dict[str, Any] = {}
         self._asked = sum(1 << at for at in self._among)
         self._options: _Entries = data["options"]
         self._sections: frozenset[str] | None = None
@@ -141,6 +142,24 @@ class Tree:
 
         Without a release: the default that all releases in question agree on that have the option, else Unknown.
         """
+        if name not in self._got:
+            self._got[name] = self._worked_out(name)
+        return self._got[name]
+
+    def has(self, name: str) -> bool:
+        """Whether it names an option or a section of options; without a release: of any release."""
+        if self.get(name) is not MISSING:
+            return True
+        if self._sections is None:  # costs a look at all options, and most names are options
+            self._sections = frozenset(name[:at] for name in self.names() for at in range(len(name)) if name[at] == ".")
+        return name in self._sections
+
+    def everywhere(self, name: str) -> bool:
+        """Whether every release in question has an option."""
+        found = _spanned(self._options[name], self._bit)
+        return found.issuperset(self._among if self._at is None else (self._at,))
+
+    def _worked_out(self, name: str) -> Any:
         spells = self._options[name]
         if self._at is not None:
             for first, last, engines, value in spells:
@@ -165,19 +184,6 @@ class Tree:
                 if first <= at <= last
             ]
         )
-
-    def has(self, name: str) -> bool:
-        """Whether it names an option or a section of options; without a release: of any release."""
-        if self.get(name) is not MISSING:
-            return True
-        if self._sections is None:  # costs a look at all options, and most names are options
-            self._sections = frozenset(name[:at] for name in self.names() for at in range(len(name)) if name[at] == ".")
-        return name in self._sections
-
-    def everywhere(self, name: str) -> bool:
-        """Whether every release in question has an option."""
-        found = _spanned(self._options[name], self._bit)
-        return found.issuperset(self._among if self._at is None else (self._at,))
 
     def names(self) -> Iterator[str]:
         """Every option, in alphabetical order."""

@@ -75,6 +75,14 @@ def test_the_packaged_configs_compose_to_the_packaged_tree(release: str, engine:
     assert {name: leaf.plain() for name, leaf in found.root.leaves()} == {name: tree.get(name) for name in names}
 
 
+def test_every_line_of_the_trees_is_found_by_its_option() -> None:
+    whole = store.read("verl_trees")["options"]
+    lines = tables._trees()["options"]
+    assert list(lines) == sorted(whole)
+    assert {name: lines[name] for name in lines} == whole
+    assert lines["trainer.nnode"] == lines["trainer"] == lines[""] == []
+
+
 def _open(release: str, url: str) -> Any:
     return tables.verl_place(release, url.partition("://")[2].replace("/", "."))
 
