@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from grpo_lint.settings import Layer
 
-COMMANDS = ("check", "show", "validate", "explain", "rules")
+COMMANDS = ("check", "show", "validate", "explain", "rules", "matrix")
 
 EPILOG = """commands:
   check [PATHS...]   lint files and directories (the default command; default path: .)
@@ -18,6 +18,7 @@ EPILOG = """commands:
   validate           a verdict of each of the 36 avoidance rules on a unified config
   explain RULE...    a rule's page
   rules              the list of rules
+  matrix             which classes of bugs hit which frameworks
 
 `grpo-lint COMMAND --help` tells more."""
 
@@ -58,6 +59,8 @@ class Options:
     format: str = "table"
     only: str | None = None
     rules: Sequence[str] = ()
+    as_stated: bool = False
+    by_class: bool = False
 
 
 def parser(command: str) -> ArgumentParser:
@@ -84,6 +87,8 @@ def parser(command: str) -> ArgumentParser:
         parser.add_argument(
             "rules", nargs="+", metavar="RULE", help="a rule's id or name, such as NOT07 or group-size-1"
         )
+    elif command == "matrix":
+        _add_matrix(parser)
     else:
         parser.add_argument("--format", choices=("table", "json"), help="default: table")
     return parser
@@ -129,6 +134,19 @@ def _add_validate(parser: ArgumentParser) -> None:
     parser.add_argument("--ignore", action="append", metavar="RULES", help="leave these out")
     parser.add_argument("--color", choices=("auto", "always", "never"), help="default: auto")
     _add_sources(parser)
+
+
+def _add_matrix(parser: ArgumentParser) -> None:
+    from grpo_lint.matrix import FORMATS
+
+    group = parser.add_mutually_exclusive_group()
+    group.add_argument(
+        "--as-stated",
+        action="store_true",
+        help="print the source document's matrix, with what upstream says against it",
+    )
+    group.add_argument("--by-class", action="store_true", help="print each class with its bugs, releases and rules")
+    parser.add_argument("--format", choices=FORMATS, help="default: text")
 
 
 def _add_rules(parser: ArgumentParser) -> None:

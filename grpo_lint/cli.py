@@ -74,6 +74,7 @@ def _version() -> int:
 
 def _run(words: list[str]) -> int:
     from grpo_lint.arguments import COMMANDS, Options, parser
+    from grpo_lint.modules import module
     from grpo_lint.settings import SettingsError
 
     command = words[0] if words and words[0] in COMMANDS else "check"
@@ -86,6 +87,9 @@ def _run(words: list[str]) -> int:
         else:
             parser(command).parse_args(words, options)
         _require_working_directory()
+        if command == "matrix":
+            module(command).answer(options)
+            return CLEAN
         return {"check": _check, "show": _show, "validate": _validate, "explain": _explain, "rules": _rules}[command](
             options
         )

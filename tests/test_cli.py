@@ -331,8 +331,8 @@ def test_several_outputs_at_once(run: Run, tmp_path: Path) -> None:
     assert (tmp_path / "c.txt").read_text().startswith("error[NOT17 bf16-and-fp16]")
 
 
-COMMANDS = [["--version"], ["--help"], ["rules"], ["rules", "--format", "json"], ["explain", "NOT17"], ["ds.json"],
-            ["show", "ds.json"], ["ds.json", "--output", "sarif"]]  # fmt: skip
+COMMANDS = [["--version"], ["--help"], ["rules"], ["rules", "--format", "json"], ["explain", "NOT17"], ["matrix"],
+            ["ds.json"], ["show", "ds.json"], ["ds.json", "--output", "sarif"]]  # fmt: skip
 
 
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)

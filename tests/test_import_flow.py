@@ -26,7 +26,7 @@ ORDER = [
     {"engine", "show"},
     {"configure", "settings_file", "settings_values"},
     {"reporters", "statistics"},
-    {"terminal", "arguments", "show_settings", "completion", "judge", "explain"},
+    {"terminal", "arguments", "show_settings", "completion", "judge", "explain", "matrix"},
     {"cli"},
     {"__main__"},
 ]
