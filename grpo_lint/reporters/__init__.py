@@ -8,7 +8,7 @@ if TYPE_CHECKING:
 
     from grpo_lint.report import Report
 
-FORMATS = ("text", "concise", "json", "github", "markdown", "sarif")
+FORMATS = ("text", "concise", "json", "github", "markdown", "sarif", "junit", "gitlab", "rdjson", "checkstyle")
 
 
 class Style:

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from grpo_lint.reporters.characters import emit, visible
 from grpo_lint.reporters.concise import notice_line, one_line
+from grpo_lint.reporters.messages import in_lines, placed
 from grpo_lint.reporters.places import region
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import TextIO
 
-    from grpo_lint.diagnostics import Diagnostic, Label
+    from grpo_lint.diagnostics import Diagnostic
     from grpo_lint.report import Report
     from grpo_lint.reporters import Style
 
@@ -51,24 +52,7 @@ def _annotation(command: str, diagnostic: Diagnostic, names: dict[str, str]) -> 
     if line == end_line:  # GitHub refuses columns of a region that has several lines
         properties |= {"col": str(column), "endColumn": str(end_column)}
     properties["title"] = f"{diagnostic.rule} {names.get(diagnostic.rule, '')}".rstrip()
-    return _command(command, properties, "\n".join(_message(diagnostic)))
-
-
-def _message(diagnostic: Diagnostic) -> list[str]:
-    """The lines of an annotation's text, each of them harmless."""
-    lines = [diagnostic.message]
-    if diagnostic.when:
-        lines.append(f"when: {' and '.join(diagnostic.when)}")
-    if diagnostic.help:
-        lines += f"help: {diagnostic.help}".split("\n")
-    lines += (_related(label) for label in diagnostic.related)
-    return [visible(line) for line in lines]
-
-
-def _related(label: Label) -> str:
-    span = label.span
-    line, column = span.file.position(span.start)
-    return f"{span.file.path}:{line}:{column}: {label.text}".removesuffix(": ")
+    return _command(command, properties, "\n".join([*in_lines(diagnostic), *map(placed, diagnostic.related)]))
 
 
 def _command(name: str, properties: dict[str, str], message: str) -> str:

@@ -23,6 +23,7 @@ SLOW = {
     "typing",
     "unicodedata",
     "urllib.parse",
+    "xml",
 }
 
 
@@ -39,7 +40,7 @@ def imported(module: str) -> set[str]:
     return set(run.stdout.split())
 
 
-@pytest.mark.parametrize("format", ["text", "concise", "github"])
+@pytest.mark.parametrize("format", ["text", "concise", "github", "junit", "checkstyle"])
 def test_formats_for_every_day_import_nothing_slow(format: str) -> None:
     modules = imported(f"grpo_lint.reporters.{format}")
     assert f"grpo_lint.reporters.{format}" in modules
@@ -47,7 +48,8 @@ def test_formats_for_every_day_import_nothing_slow(format: str) -> None:
     assert not {module for module in modules if not module.startswith("grpo_lint.")}
 
 
-def test_json_does_not_import_sarif() -> None:
-    modules = imported("grpo_lint.reporters.json")
+@pytest.mark.parametrize("format", ["json", "gitlab", "rdjson"])
+def test_json_does_not_import_sarif(format: str) -> None:
+    modules = imported(f"grpo_lint.reporters.{format}")
     assert "json" in modules
     assert not modules & {"attr", "sarif_om", "typing", "dataclasses"}
