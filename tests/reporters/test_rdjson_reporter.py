@@ -60,13 +60,14 @@ def region(line: int, column: int, end_line: int, end_column: int) -> dict[str, 
 
 def applied(file: SourceFile, suggestion: dict[str, Any]) -> str:
     """A file's text after a suggestion, worked out on bytes as reviewdog does."""
-    lines = file.text.encode("utf-8").split(b"\n")
+    data = file.text.encode("utf-8")
+    lines = data.split(b"\n")
     offsets = [
         sum(len(line) + 1 for line in lines[: place["line"] - 1]) + place["column"] - 1
         for place in (suggestion["range"]["start"], suggestion["range"]["end"])
     ]
-    data = file.text.encode("utf-8")
-    return (data[: offsets[0]] + suggestion["text"].encode("utf-8") + data[offsets[1] :]).decode("utf-8")
+    text: str = suggestion["text"]
+    return (data[: offsets[0]] + text.encode("utf-8") + data[offsets[1] :]).decode("utf-8")
 
 
 def test_everything_a_report_has() -> None:
