@@ -42,13 +42,26 @@ VERL = {
     "critic.loss_agg_mode": LOSS_AGG_MODES,
 }
 """Read in verl 0.5.0 to 0.9.1 (trainer/ppo/core_algos.py, workers/config/actor.py): any other value is refused."""
-VERL_WORDS = frozenset(
-    (
-        *VERL, "actor_rollout_ref.actor.kl_loss_type", "algorithm.kl_penalty", "algorithm.adv_estimator",
-        "actor_rollout_ref.rollout.name", "actor_rollout_ref.actor.strategy", "critic.strategy",
-    )
+STRATEGIES = ("fsdp", "fsdp2", "megatron", "veomni", "torchtitan", "automodel", "mindspeed")
+SLIPS = {
+    "actor_rollout_ref.rollout.name": ("vllm", "sglang", "sglang_async", "trtllm"),
+    "actor_rollout_ref.actor.strategy": STRATEGIES,
+    "critic.strategy": STRATEGIES,
+}
+"""Names of verl 0.2 to 0.9.1 that forks add to: only a slip of the pen for one of them is told."""
+ESTIMATORS = (
+    "gae", "grpo", "reinforce_plus_plus", "reinforce_plus_plus_baseline", "remax", "rloo", "opo", "grpo_passk", "gpg",
+    "rloo_vectorized", "grpo_vectorized", "optimal_token_baseline", "tir_optimal_token_baseline", "gdpo",
 )  # fmt: skip
+"""Estimators of verl 0.9.1 (`trainer/ppo/core_algos.py`). Users register theirs, whose names are often a letter away
+from these: only other capitals or separators are told."""
+VERL_WORDS = frozenset(
+    (*VERL, *SLIPS, "algorithm.adv_estimator", "actor_rollout_ref.actor.kl_loss_type", "algorithm.kl_penalty")
+)
 """Options of verl that take a name, and compare it."""
+
+BATCH = ("train_batch_size", "train_micro_batch_size_per_gpu", "gradient_accumulation_steps")
+"""Keys of DeepSpeed's JSON that it calculates with, without a model (deepspeed 0.19.8, `runtime/config.py`)."""
 
 READ = ("deepspeed", "megatron", "ms_swift", "openrlhf", "sglang", "slime", "trl", "verl", "vllm")
 
@@ -59,12 +72,12 @@ def value_that_no_parser_takes(run: RunConfig) -> Iterator[Finding]:
 
     ## What it does
     Checks the values of programs whose whole parser is known against the option's type and choices, the values of
-    DeepSpeed's JSON against its models, and, for verl, names that are compared (`loss_agg_mode=True`) and `None` given
-    for null, which Hydra reads as the text "None".
+    DeepSpeed's JSON against its models, and, for verl, names that are compared (`loss_agg_mode=True`), text for whole
+    numbers and for true or false (`shuffle=Flase`), and `None` given for null, which Hydra reads as the text "None".
 
     ## Why it matters
-    The parser ends the program. Hydra ends nothing: the text "None" is true where the code asks whether the option is
-    set.
+    The parser ends the program. Hydra ends nothing: the texts "None" and "Flase" are true where the code asks whether
+    the option is set.
 
     ## Example
     ```bash
@@ -192,9 +205,13 @@ def _of_key(key: Key) -> Iterator[Finding]:
     from grpo_lint.frameworks.deepspeed_keys import entry, strict_since
 
     found = entry(key.path)
-    if found is None or strict_since(key.path) is None or key.data == "auto":
+    if found is None or key.data == "auto":
         return
-    why = _model_refuses(found[1], key.data)
+    if key.path in BATCH:
+        word = isinstance(key.data, str) and not _reads(key.data, "float") and not _PLACEHOLDER.search(key.data)
+        why = "it reads a number" if word else ""  # a number in quotes is INV204's
+    else:
+        why = _model_refuses(found[1], key.data) if strict_since(key.path) is not None else ""
     if why and key.origin.span is not None:
         shown = "null" if key.data is None else repr(key.data) if isinstance(key.data, str) else key.data
         yield Finding(f"deepspeed refuses {key.path}: {shown}: {why}", key.origin.span)
@@ -230,8 +247,12 @@ def _of_verl(run: RunConfig) -> Iterator[Finding]:
             yield from _of_word(key, run.option(NAME, key))
     for key in list(run.options.keys(NAME)):
         setting = run.option(NAME, key)
-        if setting.value == "None" and setting.known and setting.explicit and key not in VERL_WORDS:
+        if not isinstance(setting.value, str) or not setting.known or not setting.explicit or key in VERL_WORDS:
+            continue
+        if setting.value == "None":
             yield from _text_for_null(run, key, setting)
+        elif setting.value and not _PLACEHOLDER.search(setting.value):
+            yield from _text_for_number(run, key, setting)
 
 
 def _of_word(key: str, setting: Setting) -> Iterator[Finding]:
@@ -243,6 +264,23 @@ def _of_word(key: str, setting: Setting) -> Iterator[Finding]:
         yield Finding(f"verl takes a name for {key}, and {setting.value} is none", setting, help=help)
     elif choices and setting.value not in choices and "${" not in setting.value:
         yield Finding(f"verl refuses {key}={setting.value}: its choices are {', '.join(choices)}", setting)
+    elif key in SLIPS or key == "algorithm.adv_estimator":
+        name = _name_meant(key, setting.value)
+        if name:
+            message = f"verl refuses {key}={setting.value}: no release has that name"
+            yield Finding(message, setting, help=f"did you mean {name}?")
+
+
+def _name_meant(key: str, value: str) -> str:
+    """The name of verl's that a text is a slip of the pen for; "" if it is none, or is that name."""
+    from grpo_lint.frameworks import slips
+
+    names = SLIPS.get(key, ESTIMATORS)
+    if value in names:
+        return ""
+    if key in SLIPS:
+        return slips.meant(value, names)
+    return next((name for name in ESTIMATORS if value.lower().replace("-", "_") == name), "")
 
 
 def _text_for_null(run: RunConfig, key: str, setting: Setting) -> Iterator[Finding]:
@@ -254,6 +292,19 @@ def _text_for_null(run: RunConfig, key: str, setting: Setting) -> Iterator[Findi
     if default is None or isinstance(default, (bool, int, float)) or str(default).endswith(",null}"):
         message = f"{key}=None is the text 'None' to hydra, which is true where the code asks whether it is set"
         yield Finding(message, setting, help="write null", severity=WARNING)
+
+
+def _text_for_number(run: RunConfig, key: str, setting: Setting) -> Iterator[Finding]:
+    """`n=eight` and `shuffle=Flase`: text where verl's own tree has a whole number, or true or false.
+
+    Not fractions: `rollout_is_threshold` takes a pair of bounds as text, too (0.9.1, `rollout_corr_helper.py`).
+    """
+    default = _default(run, key)
+    if isinstance(default, bool):
+        message = f"{key}={setting.value} is text to hydra, which is true where the code asks whether it is set"
+        yield Finding(message, setting, help="write true or false", severity=WARNING)
+    elif isinstance(default, int) and not _reads(setting.value, "float"):
+        yield Finding(f"verl reads a number for {key}, and {setting.value!r} is none", setting)
 
 
 def _default(run: RunConfig, key: str) -> Any:
