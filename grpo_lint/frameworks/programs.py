@@ -11,11 +11,11 @@ A script of somebody's own reads options that no table has; nothing can be said 
 from __future__ import annotations
 
 import re
-from importlib import import_module
 
 from grpo_lint.frameworks import tables
 from grpo_lint.frameworks.flags import Arguments
 from grpo_lint.located import DYNAMIC
+from grpo_lint.modules import module
 from grpo_lint.patterns import lazy
 
 TYPE_CHECKING = False
@@ -130,11 +130,11 @@ def _started(run: RunConfig) -> Program | None:
     if at is None:
         return None
     name, args = run.command[at].text.rsplit("/", 1)[-1], run.command[at + 1 :]
-    module = import_module(f"grpo_lint.frameworks.{run.framework}")
+    framework = module(f"frameworks.{run.framework}")
     told = _told(run, name, args[0].text if args else "")
     if told is None or not isinstance(run.arguments, Arguments):
         return None
-    program = Program(run, *told, module.DIALECT, ("accelerate",) if run.framework == "trl" else ())
+    program = Program(run, *told, framework.DIALECT, ("accelerate",) if run.framework == "trl" else ())
     _from_file(run, program)
     _from_line(run.arguments, program)
     return program

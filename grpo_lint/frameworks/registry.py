@@ -10,7 +10,7 @@ A reader's module is imported only then. It defines, as far as its framework has
 
 from __future__ import annotations
 
-from importlib import import_module
+from grpo_lint.modules import module
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class Reader:
         self.companions = companions
 
     def load(self) -> ModuleType:
-        return import_module(f"grpo_lint.frameworks.{self.module}")
+        return module(f"frameworks.{self.module}")
 
 
 READERS = (

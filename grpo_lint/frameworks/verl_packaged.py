@@ -80,8 +80,6 @@ def packaged(tree: tables.Tree, overrides: Iterable[Override], releases: str) ->
 
     Without a known release only what all of them refuse. Group choices change the tree: nothing is said after one.
     """
-    from grpo_lint.syntax.hydra.config import ComposeProblem
-
     added: set[str] = set()
     for override in overrides:
         key = override.key
@@ -93,13 +91,19 @@ def packaged(tree: tables.Tree, overrides: Iterable[Override], releases: str) ->
             if override.prefix == "+" and tree.everywhere(key) and key not in added:
                 message = f"hydra refuses `{override.text}`: {key} is there already in {releases}"
                 help = "remove the +, or write ++ to set it whether it is there or not"
-                yield ComposeProblem("exists", message, override.key_span, override, help)
+                yield _refusal("exists", message, override, help)
             added |= {key[:at] for at in range(len(key)) if key[at] == "."} | {key}
         elif key != "model_engine" and not (tree.has(key) or key in added):
             absent = _first_absent(key, tree, added)
             kind, verb = ("no-deletion", "delete") if override.prefix == "~" else ("no-option", "set")
             message = f"hydra refuses to {verb} `{override.text}` in {releases}: {NO_OPTION}{absent}"
-            yield ComposeProblem(kind, message, override.key_span, override)
+            yield _refusal(kind, message, override)
+
+
+def _refusal(kind: str, message: str, override: Override, help: str = "") -> ComposeProblem:
+    from grpo_lint.syntax.hydra.config import ComposeProblem  # here, since most launches are not refused
+
+    return ComposeProblem(kind, message, override.key_span, override, help)
 
 
 def _first_absent(key: str, tree: tables.Tree, added: set[str]) -> str:

@@ -23,6 +23,6 @@ class Style:
 
 def write(format: str, report: Report, out: TextIO, style: Style) -> None:
     """Write a report in one of FORMATS."""
-    from importlib import import_module
+    from grpo_lint.modules import module
 
-    import_module(f"grpo_lint.reporters.{format}").write(report, out, style)
+    module(f"reporters.{format}").write(report, out, style)

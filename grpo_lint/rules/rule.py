@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-
 from grpo_lint.diagnostics import Fix
+from grpo_lint.modules import module
 from grpo_lint.unified import Setting
 
 TYPE_CHECKING = False
@@ -124,7 +123,7 @@ class Rule:
     def declared(self) -> Rule:
         """The rule as its module declares it: this one, or the one that a row of the catalogue stands for."""
         if self._module and self._declared is None:
-            rules: tuple[Rule, ...] = import_module(f"grpo_lint.rules.{self._module}").RULES
+            rules: tuple[Rule, ...] = module(f"rules.{self._module}").RULES
             self._declared = next(rule for rule in rules if rule.id == self.id)
         return self._declared or self
 
