@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from grpo_lint.settings import Layer
 
-COMMANDS = ("check", "show", "validate", "explain", "rules", "matrix")
+COMMANDS = ("check", "show", "validate", "explain", "rules", "matrix", "guide", "compare")
 
 EPILOG = """commands:
   check [PATHS...]   lint files and directories (the default command; default path: .)
@@ -19,6 +19,8 @@ EPILOG = """commands:
   explain RULE...    a rule's page
   rules              the list of rules
   matrix             which classes of bugs hit which frameworks
+  guide fsdp         FSDP1 or FSDP2, from the facts that are told
+  compare A B        two ways to do one thing, such as fsdp1 and fsdp2, with sources
 
 `grpo-lint COMMAND --help` tells more."""
 
@@ -61,6 +63,12 @@ class Options:
     rules: Sequence[str] = ()
     as_stated: bool = False
     by_class: bool = False
+    topic: str = ""
+    torch: str | None = None
+    verl: str | None = None
+    nodes: int | None = None
+    offload: bool | None = None
+    choices: Sequence[str] = ()
 
 
 def parser(command: str) -> ArgumentParser:
@@ -89,6 +97,10 @@ def parser(command: str) -> ArgumentParser:
         )
     elif command == "matrix":
         _add_matrix(parser)
+    elif command == "guide":
+        _add_guide(parser)
+    elif command == "compare":
+        _add_compare(parser)
     else:
         parser.add_argument("--format", choices=("table", "json"), help="default: table")
     return parser
@@ -147,6 +159,48 @@ def _add_matrix(parser: ArgumentParser) -> None:
     )
     group.add_argument("--by-class", action="store_true", help="print each class with its bugs, releases and rules")
     parser.add_argument("--format", choices=FORMATS, help="default: text")
+
+
+def _add_guide(parser: ArgumentParser) -> None:
+    import argparse
+
+    from grpo_lint.guide import FORMATS, TOPICS
+
+    parser.add_argument("topic", choices=TOPICS, help="what to choose: the FSDP version of verl's actor and critic")
+    parser.add_argument("--torch", type=_release, metavar="RELEASE", help="the release of torch")
+    parser.add_argument("--verl", type=_release, metavar="RELEASE", help="the release of verl")
+    parser.add_argument("--nodes", type=_count, metavar="N", help="how many machines the run has")
+    parser.add_argument(
+        "--offload", action=argparse.BooleanOptionalAction, help="whether parameters are offloaded to the CPU"
+    )
+    parser.add_argument("--format", choices=FORMATS, help="default: text")
+
+
+def _add_compare(parser: ArgumentParser) -> None:
+    from grpo_lint.compare import CHOICES, FORMATS
+
+    parser.add_argument(
+        "choices", nargs=2, choices=CHOICES, metavar="CHOICE", help=f"two of them: {', '.join(CHOICES)}"
+    )
+    parser.add_argument("--format", choices=FORMATS, help="default: text")
+
+
+def _release(text: str) -> str:
+    from argparse import ArgumentTypeError
+
+    from grpo_lint.runconfig import release
+
+    if not release(text):
+        raise ArgumentTypeError(f"{text!r} is no release; write one such as 2.6 or 0.9.1")
+    return text
+
+
+def _count(text: str) -> int:
+    from argparse import ArgumentTypeError
+
+    if not (text.isascii() and text.isdigit() and 0 < len(text) < 10 and int(text)):
+        raise ArgumentTypeError(f"{text!r} is no number from 1 on")
+    return int(text)
 
 
 def _add_rules(parser: ArgumentParser) -> None:

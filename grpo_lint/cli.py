@@ -87,7 +87,7 @@ def _run(words: list[str]) -> int:
         else:
             parser(command).parse_args(words, options)
         _require_working_directory()
-        if command == "matrix":
+        if command in ("matrix", "guide", "compare"):
             module(command).answer(options)
             return CLEAN
         return {"check": _check, "show": _show, "validate": _validate, "explain": _explain, "rules": _rules}[command](

@@ -332,6 +332,7 @@ def test_several_outputs_at_once(run: Run, tmp_path: Path) -> None:
 
 
 COMMANDS = [["--version"], ["--help"], ["rules"], ["rules", "--format", "json"], ["explain", "NOT17"], ["matrix"],
+            ["guide", "fsdp"], ["compare", "fsdp1", "fsdp2"],
             ["ds.json"], ["show", "ds.json"], ["ds.json", "--output", "sarif"]]  # fmt: skip
 
 

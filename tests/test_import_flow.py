@@ -26,7 +26,7 @@ ORDER = [
     {"engine", "show"},
     {"configure", "settings_file", "settings_values"},
     {"reporters", "statistics"},
-    {"terminal", "arguments", "show_settings", "completion", "judge", "explain", "matrix"},
+    {"terminal", "arguments", "show_settings", "completion", "judge", "explain", "matrix", "guide", "compare"},
     {"cli"},
     {"__main__"},
 ]
