@@ -251,7 +251,7 @@ def _of_verl(run: RunConfig) -> Iterator[Finding]:
             continue
         if setting.value == "None":
             yield from _text_for_null(run, key, setting)
-        elif setting.value and not _PLACEHOLDER.search(setting.value):
+        elif setting.value:
             yield from _text_for_number(run, key, setting)
 
 
@@ -273,12 +273,12 @@ def _of_word(key: str, setting: Setting) -> Iterator[Finding]:
 
 def _name_meant(key: str, value: str) -> str:
     """The name of verl's that a text is a slip of the pen for; "" if it is none, or is that name."""
-    from grpo_lint.frameworks import slips
-
     names = SLIPS.get(key, ESTIMATORS)
     if value in names:
         return ""
     if key in SLIPS:
+        from grpo_lint.frameworks import slips
+
         return slips.meant(value, names)
     return next((name for name in ESTIMATORS if value.lower().replace("-", "_") == name), "")
 
@@ -300,10 +300,12 @@ def _text_for_number(run: RunConfig, key: str, setting: Setting) -> Iterator[Fin
     Not fractions: `rollout_is_threshold` takes a pair of bounds as text, too (0.9.1, `rollout_corr_helper.py`).
     """
     default = _default(run, key)
+    if not isinstance(default, int) or _PLACEHOLDER.search(setting.value):
+        return
     if isinstance(default, bool):
         message = f"{key}={setting.value} is text to hydra, which is true where the code asks whether it is set"
         yield Finding(message, setting, help="write true or false", severity=WARNING)
-    elif isinstance(default, int) and not _reads(setting.value, "float"):
+    elif not _reads(setting.value, "float"):
         yield Finding(f"verl reads a number for {key}, and {setting.value!r} is none", setting)
 
 
