@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from grpo_lint.discover import Kind
     from grpo_lint.located import Problem
-    from grpo_lint.rules.rule import Check, Finding, Rule
+    from grpo_lint.rules.rule import Finding, Rule
     from grpo_lint.run import Reading
     from grpo_lint.runconfig import RunConfig
     from grpo_lint.settings import Settings
@@ -266,10 +266,7 @@ class Linter:
     def _judge_run(self, run: RunConfig) -> None:
         frameworks = run.frameworks
         found = [
-            (rule, finding)
-            for rule in self.rules
-            if rule.applies(frameworks) and rule.check is not None
-            for finding in self._apply(rule, rule.check, run)
+            (rule, finding) for rule in self.rules if rule.applies(frameworks) for finding in self._apply(rule, run)
         ]
         if self.settings.strict_forms:
             from grpo_lint.verdicts import with_strict_forms
@@ -278,13 +275,13 @@ class Linter:
         for rule, finding in found:
             self._add(rule, finding, run.anchor, run.when)
 
-    def _apply(self, rule: Rule, check: Check, run: RunConfig) -> Iterable[Finding]:
+    def _apply(self, rule: Rule, run: RunConfig) -> Iterable[Finding]:
         reason = rule.undecided(run)
         if reason:
             path = run.anchor.file.path
             self._undecided.setdefault((rule.id, path), Undecided(rule.id, path, reason))
             return ()
-        return check(run)
+        return rule.check(run) if rule.check is not None else ()
 
     def _add(self, rule: Rule, finding: Finding, anchor: Span, when: tuple[str, ...]) -> None:
         """Make a finding a diagnostic; the same rule at the same place in several runs is one."""

@@ -149,13 +149,11 @@ class Rule:
 
     def undecided(self, run: RunConfig) -> str:
         """Why the rule can't judge a run: the first thing it needs that isn't decided. Empty where it can."""
-        if self.declared is not self:
-            return self.declared.undecided(run)
         for name in self.needs:
             setting: Setting = getattr(run, name)
             if not setting.decided:
                 return f"{name}: {setting.reason or 'it has more than one value'}"
-        return ""
+        return "" if self.declared is self else self.declared.undecided(run)
 
     @property
     def page(self) -> str:

@@ -113,10 +113,12 @@ def _value(word: Word, text: str, start: int) -> Value:
     """The value that starts at an offset. Raises Refused where Hydra's parser is sure to fail."""
     while start < len(text) and text[start] in _SPACES:
         start += 1
-    if start == len(text) or (len(text) < 1000 and PLAIN.fullmatch(text, start)):
+    known = text[start:].replace(DYNAMIC, "")
+    if not known or (len(text) < 1000 and PLAIN.fullmatch(known)):
         part = word.cut(start)
         via = tuple(place for piece in part.pieces for place in piece.via) + part.via
-        return Value(scalar(text[start:]), part.span, raw=text[start:], via=via)
+        data = Unknown(part.reason) if DYNAMIC in part.text else scalar(known)
+        return Value(data, part.span, raw=text[start:], via=via)
     from grpo_lint.syntax.hydra.grammar import ValueParser  # here, since most values are plain
 
     parser = ValueParser(word, text, start)
