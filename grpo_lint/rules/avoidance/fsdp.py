@@ -125,7 +125,7 @@ def old_fsdp2(run: RunConfig) -> Iterator[Finding]:
     ```
 
     ## Use instead
-    verl 0.9.0 or newer. There FSDP2's export peaks lower than FSDP1's, since only FSDP1 needs the whole shard.
+    verl 0.9.0 or newer. There FSDP2's export peaks lower than FSDP1's, which needs the whole shard. With LoRA both do.
 
     ## When it does not apply
     Current releases: FSDP2 is what verl's documentation recommends. The two reports behind the source document's ban
@@ -157,8 +157,16 @@ def old_fsdp2(run: RunConfig) -> Iterator[Finding]:
             run.fsdp_mode,
             label="FSDP2",
             others=[(offload, "offloaded between steps, but not during the sync"), (nodes, "the nodes")],
-            help="upgrade verl to 0.9.0 or newer if the sync runs out of memory",
+            help=_roomier(run),
         )
+
+
+def _roomier(run: RunConfig) -> str:
+    """What helps a sync that runs out of memory: 0.9.0 does without the whole shard only where no adapter is merged."""
+    rank = run.lora_rank
+    if rank.known and type(rank.value) is int and rank.value > 0:
+        return "lower gpu_memory_utilization if the sync runs out of memory: with LoRA newer releases do the same"
+    return "upgrade verl to 0.9.0 or newer if the sync runs out of memory"
 
 
 RULES: tuple[Rule, ...] = (strategy_overwritten, old_fsdp2)
