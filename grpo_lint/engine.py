@@ -81,7 +81,8 @@ class Linter:
         self.runs = 0
         self._undecided: dict[tuple[str, str], Undecided] = {}
         self._found: dict[tuple[str, Span], Diagnostic] = {}
-        self._assemblers: dict[str, Assembler] = {}
+        self._assemblers: dict[str, Assembler] = {}  # by path that the user named
+        self._repositories: dict[str, Assembler] = {}  # by root
         self._commented: list[File] = []
         self._targets = {
             name: Version(text, settings.origins.get(f"targets.{name}", "the settings"))
@@ -214,9 +215,11 @@ class Linter:
         return not named and bool(include) and not any(patterns.match(path) for patterns in include)
 
     def _assembler(self, path: str) -> Assembler:
-        """One for each path that the user named, so that files are read once."""
+        """One for each repository, of however many files of it are named, so that what they share is read once."""
         if path not in self._assemblers:
-            self._assemblers[path] = Assembler(Repository.around(path), self._targets)
+            new = Repository.around(path)
+            same = self._repositories.setdefault(new.root, Assembler(new, self._targets))
+            self._assemblers[path] = same
         return self._assemblers[path]
 
     def _unreadable(self, path: str, why: str, named: bool) -> None:

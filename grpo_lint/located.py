@@ -114,11 +114,14 @@ class Value:
 
     def leaves(self, prefix: str = "") -> Iterator[tuple[str, Value]]:
         """(dotted path, Value) of every node below that is not a non-empty mapping, in document order."""
-        if isinstance(self.data, dict) and self.data:
-            for key, child in self.data.items():
-                yield from child.leaves(f"{prefix}.{key}" if prefix else str(key))
-        else:
-            yield prefix, self
+        pending = [(prefix, self)]
+        while pending:
+            path, node = pending.pop()
+            if isinstance(node.data, dict) and node.data:
+                start = f"{path}." if path else ""
+                pending += [(f"{start}{key}", child) for key, child in reversed(node.data.items())]
+            else:
+                yield path, node
 
     def plain(self) -> Any:
         """The data alone, as ordinary Python objects."""

@@ -213,7 +213,7 @@ class Assembler:
             started = list(launches(command.argv, command.env))
         recognised = None
         for launch in started:
-            launch.when = tuple(condition.text for condition in command.when)
+            launch.when = tuple(dict.fromkeys(condition.text for condition in command.when))
             launch.open_ended, launch.cut_short = command.open_ended, cut_short
             launch.gpus = gpus
             if self._launch(launch, path, reading):

@@ -417,3 +417,34 @@ def test_a_terminal_of_another_encoding(run: Run, tmp_path: Path) -> None:
     put(tmp_path, "é.json", BAD)
     out = run("é.json", "--output", "concise", env={**os.environ, "PYTHONIOENCODING": "ascii"}).stdout
     assert out.startswith(r"\xe9.json:1:")
+
+
+def test_files_of_one_repository_share_what_they_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A hook names files one by one; what they have in common is still read once."""
+    from grpo_lint.discover import Repository
+    from grpo_lint.source import SourceFile
+
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "common.sh").write_text("N=1\n", encoding="utf-8")
+    scripts = []
+    for name in ("a.sh", "b.sh"):
+        script = tmp_path / name
+        script.write_text(
+            "source common.sh\n"
+            "python3 -m verl.trainer.main_ppo algorithm.adv_estimator=grpo actor_rollout_ref.rollout.n=$N\n",
+            encoding="utf-8",
+        )
+        scripts.append(str(script))
+    read: list[str] = []
+    plain = Repository._read
+
+    def noted(self: Repository, path: str, real: str) -> SourceFile | None:
+        read.append(real)
+        return plain(self, path, real)
+
+    monkeypatch.setattr(Repository, "_read", noted)
+    assert cli.main([*scripts, "--output", "concise", "--select", "NOT07"]) == 1
+    assert capsys.readouterr().out.count("NOT07") == 2
+    assert read.count(str(tmp_path.resolve() / "common.sh")) == 1

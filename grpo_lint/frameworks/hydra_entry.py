@@ -43,7 +43,11 @@ def find(module: str, folder: str, repository: Repository) -> HydraEntry | None:
         path = repository.find(name, folder) or repository.find(f"src/{name}", folder)
         source = repository.load(path) if path is not None else None
         if path is not None and source is not None:
-            return _read(source, os.path.dirname(path))
+            key = f"hydra.main of {path}"
+            if key not in repository.kept:
+                repository.kept[key] = _read(source, os.path.dirname(path))
+            entry = repository.kept[key]
+            return entry if isinstance(entry, HydraEntry) else None
     return None
 
 

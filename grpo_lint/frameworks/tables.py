@@ -204,15 +204,25 @@ def option(framework: str, name: str, release: str | None = None) -> Option | No
     return table(framework).option(name, release)
 
 
+_ASKED: dict[tuple[str | None, str, tuple[str, ...] | None], Tree] = {}
+"""Trees that were asked for, each with what it has worked out: most runs ask for the same few."""
+_MOST_ASKED = 64
+
+
 def verl_tree(release: str | None, engine: str = "dp", among: tuple[str, ...] | None = None) -> Tree:
     """verl's composed tree for an engine (see verl_engines). Raises KeyError for an engine that no release has.
 
     Where the release isn't known, `among` narrows the releases in question; None means all that were read.
     """
-    data = _trees()
-    if engine not in data["engines"]:
-        raise KeyError(engine)
-    return Tree(data, release, engine, among)
+    key = release, engine, among
+    if key not in _ASKED:
+        data = _trees()
+        if engine not in data["engines"]:
+            raise KeyError(engine)
+        if len(_ASKED) == _MOST_ASKED:
+            _ASKED.clear()
+        _ASKED[key] = Tree(data, release, engine, among)
+    return _ASKED[key]
 
 
 def newer_than_read(framework: str, release: str) -> bool:

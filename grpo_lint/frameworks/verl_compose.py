@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from grpo_lint.discover import Repository
     from grpo_lint.located import Value, Word
     from grpo_lint.runconfig import RunConfig
-    from grpo_lint.source import SourceFile, Span
+    from grpo_lint.source import Span
     from grpo_lint.syntax.hydra.compose import Composition
     from grpo_lint.syntax.hydra.config import ComposeProblem, Config, Packaged
     from grpo_lint.syntax.hydra.overrides import Override
@@ -82,11 +82,17 @@ class _CachedFolder(Folder):
         super().__init__(root, repository.load, lambda path: _names(path, repository))
         self.name = shown(root)
         self._configs: dict[str, Config | None] = {}
+        self._choices: dict[str, list[str] | None] = {}
 
     def config(self, path: str) -> Config | None:
         if path not in self._configs:
             self._configs[path] = super().config(path)
         return self._configs[path]
+
+    def choices(self, group: str) -> list[str] | None:
+        if group not in self._choices:
+            self._choices[group] = super().choices(group)
+        return self._choices[group]
 
 
 def _names(path: str, repository: Repository) -> list[str] | None:
@@ -249,7 +255,8 @@ def put_composition(run: RunConfig, result: Composition, assumed: tables.Tree | 
     root = result.root
     if root is None:
         return
-    configs = {config.file.path: config.file for config in result.configs}
+    configs = {config.file.path for config in result.configs}
+    theirs = {path for path in configs if _is_own(path)}
     from grpo_lint.syntax.hydra.resolve import Resolver
 
     resolver = Resolver(root)
@@ -257,19 +264,22 @@ def put_composition(run: RunConfig, result: Composition, assumed: tables.Tree | 
     def lookup(key: str) -> Setting:
         found = root.get(key)
         layers = [*result.shadowed.get(key, ()), *([found] if found is not None else ())]
-        own = next((value for value in reversed(layers) if _is_own(value, configs)), None)
+        own = next((value for value in reversed(layers) if value.span.file.path in theirs), None)
         if own is None or (own.is_mapping and own.data):
             return UNSET
         if assumed is not None and own.span.file.path.startswith("verl "):
             return _agreed(key, assumed)
         return _setting(own, key, Origin("default", None, (), f"default of {_place(own.span, run)}", key))
 
-    run.options.use_defaults(NAME, lookup, lambda: (key for key, value in root.leaves() if _is_own(value, configs)))
+    run.options.use_defaults(
+        NAME, lookup, lambda: (key for key, value in root.leaves() if value.span.file.path in theirs)
+    )
     run.options.use_resolver(NAME, lambda key, setting: resolved(key, setting, resolver))
     for key, value in root.leaves():
         for layer in (*result.shadowed.get(key, ()), value):
-            if not _is_own(layer, configs):
-                written: Layer = "file" if layer.span.file.path in configs else "override"
+            path = layer.span.file.path
+            if path not in theirs:
+                written: Layer = "file" if path in configs else "override"
                 run.options.put(NAME, key, _setting(layer, key, Origin(written, layer.span, layer.via, "", key)))
 
 
@@ -282,10 +292,9 @@ def _agreed(key: str, tree: tables.Tree) -> Setting:
     return unknown(value.reason, origin) if isinstance(value, Unknown) else Setting("known", value, (origin,))
 
 
-def _is_own(value: Value, configs: dict[str, SourceFile]) -> bool:
-    """Whether a value comes from verl's own tree."""
-    path = value.span.file.path
-    return path in configs and (path.startswith("verl ") or any(f"/{part}" in f"/{path}" for part in OWN_TREES))
+def _is_own(path: str) -> bool:
+    """Whether a config is one of verl's own tree."""
+    return path.startswith("verl ") or any(f"/{part}" in f"/{path}" for part in OWN_TREES)
 
 
 def _place(span: Span, run: RunConfig) -> str:
