@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from grpo_lint.diagnostics import ERROR, Fix
-from grpo_lint.rules.rule import Finding, text_rule
+from grpo_lint.rules.rule import reported, text_rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from grpo_lint.located import Problem
+    from grpo_lint.rules.rule import Finding
 
 
 @text_rule("OPT01", "unknown-option", severity=ERROR, kinds=("hydra-no-option", "hydra-no-group"), topics=("hydra",))
@@ -41,7 +42,7 @@ def unknown_option(problem: Problem) -> Iterator[Finding]:
     hydra-core 1.3.2 (`_internal/config_loader_impl.py`), omegaconf 2.3.1 (struct mode). verl's own
     `examples/router_replay/run_qwen3_30b_a3b_megatron.sh` sets `actor_rollout_ref.actor.model_engine`.
     """
-    yield Finding(problem.message, problem.span, "not in the tree", problem.related, problem.help)
+    yield reported(problem, "not in the tree")
 
 
 @text_rule("OPT02", "plus-on-existing-option", severity=ERROR, kinds=("hydra-exists",), topics=("hydra",))
@@ -80,7 +81,7 @@ def plus_on_existing_option(problem: Problem) -> Iterator[Finding]:
     if problem.span.text.startswith("+"):
         plus = problem.span.file.span(problem.span.start, problem.span.start + 1)
         fix = Fix("remove the +", ((plus, ""),), safe=True)
-    yield Finding(problem.message, problem.span, "", problem.related, problem.help or "remove the +", fix)
+    yield reported(problem, help="remove the +", fix=fix)
 
 
 @text_rule("OPT03", "deletion-of-missing-option", severity=ERROR, kinds=("hydra-no-deletion",), topics=("hydra",))
@@ -110,7 +111,7 @@ def deletion_of_missing_option(problem: Problem) -> Iterator[Finding]:
     ## Sources
     hydra-core 1.3.2 (`_internal/config_loader_impl.py`).
     """
-    yield Finding(problem.message, problem.span, "", problem.related, problem.help)
+    yield reported(problem)
 
 
 @text_rule("OPT04", "unknown-choice", severity=ERROR, kinds=("hydra-no-choice", "hydra-value"), topics=("hydra",))
@@ -143,7 +144,7 @@ def unknown_choice(problem: Problem) -> Iterator[Finding]:
     ## Sources
     hydra-core 1.3.2 (`_internal/defaults_list.py`), omegaconf 2.3.1 (`basecontainer.py`).
     """
-    yield Finding(problem.message, problem.span, "", problem.related, problem.help)
+    yield reported(problem)
 
 
 @text_rule("OPT05", "sweep-without-multirun", severity=ERROR, kinds=("hydra-sweep",), topics=("hydra",))
@@ -180,7 +181,7 @@ def sweep_without_multirun(problem: Problem) -> Iterator[Finding]:
     ## Sources
     hydra-core 1.3.2 (`_internal/config_loader_impl.py`).
     """
-    yield Finding(problem.message, problem.span, "", problem.related, problem.help)
+    yield reported(problem)
 
 
 @text_rule(
@@ -213,7 +214,7 @@ def broken_config_tree(problem: Problem) -> Iterator[Finding]:
     hydra-core 1.3.2 (`_internal/defaults_list.py`). verl's own
     `verl/experimental/fully_async_policy/shell/dapo_30b_a3b_base_math_fsdp.sh` names a config that isn't in its folder.
     """
-    yield Finding(problem.message, problem.span, "", problem.related, problem.help)
+    yield reported(problem)
 
 
 @text_rule("OPT07", "broken-interpolation", severity=ERROR, kinds=("hydra-interpolation",), topics=("hydra",))
@@ -245,7 +246,7 @@ def broken_interpolation(problem: Problem) -> Iterator[Finding]:
     ## Sources
     omegaconf 2.3.1 (`grammar_visitor.py`).
     """
-    yield Finding(problem.message, problem.span, "", problem.related, problem.help)
+    yield reported(problem)
 
 
 @text_rule("OPT08", "unreadable-override", severity=ERROR, kinds=("hydra-syntax",), topics=("hydra",))
@@ -275,7 +276,7 @@ def unreadable_override(problem: Problem) -> Iterator[Finding]:
     ## Sources
     hydra-core 1.3.2 (`grammar/OverrideParser.g4`).
     """
-    yield Finding(problem.message, problem.span, "", problem.related, problem.help)
+    yield reported(problem)
 
 
 RULES = (

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from grpo_lint.diagnostics import WARNING
-from grpo_lint.rules.rule import Finding, text_rule
+from grpo_lint.rules.rule import reported, text_rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from grpo_lint.located import Problem
+    from grpo_lint.rules.rule import Finding
 
 
 @text_rule("LNT01", "unused-suppression", severity=WARNING, kinds=("unused-suppression",), topics=("suppression",))
@@ -44,7 +45,7 @@ def unused_suppression(problem: Problem) -> Iterator[Finding]:
     ## Sources
     The linter's own: docs/suppression.md.
     """
-    yield Finding(problem.message, problem.span, help=problem.help, fix=problem.fix)
+    yield reported(problem)
 
 
 @text_rule(
@@ -83,7 +84,7 @@ def suppression_without_reason(problem: Problem) -> Iterator[Finding]:
     ## Sources
     The linter's own: docs/suppression.md.
     """
-    yield Finding(problem.message, problem.span, help=problem.help, fix=problem.fix)
+    yield reported(problem)
 
 
 @text_rule(
@@ -116,7 +117,7 @@ def unknown_suppressed_rule(problem: Problem) -> Iterator[Finding]:
     ## Sources
     The linter's own: docs/suppression.md.
     """
-    yield Finding(problem.message, problem.span, help=problem.help, fix=problem.fix)
+    yield reported(problem)
 
 
 @text_rule(
@@ -150,7 +151,7 @@ def unreadable_suppression(problem: Problem) -> Iterator[Finding]:
     ## Sources
     The linter's own: docs/suppression.md.
     """
-    yield Finding(problem.message, problem.span, help=problem.help, fix=problem.fix)
+    yield reported(problem)
 
 
 RULES = (unused_suppression, suppression_without_reason, unknown_suppressed_rule, unreadable_suppression)

@@ -50,6 +50,15 @@ class Finding:
         self.severity = severity
 
 
+def reported(
+    problem: Problem, label: str = "", help: str = "", fix: Fix | None = None, severity: Severity | None = None
+) -> Finding:
+    """A reader's problem as a finding. `help` and `fix` are for a problem that brings none."""
+    return Finding(
+        problem.message, problem.span, label, problem.related, problem.help or help, problem.fix or fix, severity
+    )
+
+
 class Rule:
     """A rule's record. `needs` names the unified fields that must be decided; else the rule is skipped as undecided.
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from grpo_lint.diagnostics import ERROR, NOTE, WARNING
 from grpo_lint.located import Unknown
-from grpo_lint.rules.rule import Finding, rule, text_rule
+from grpo_lint.rules.rule import Finding, reported, rule, text_rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,8 +62,8 @@ def lost_arguments(problem: Problem) -> Iterator[Finding]:
     bash 5.2, section "Quoting": a backslash joins lines only if the newline follows it at once. Seen in verl's
     `verl/experimental/fully_async_policy/shell/geo3k_qwen25vl_7b_megatron_4_4.sh`, where 35 overrides are lost.
     """
-    help = problem.help or "remove what ends the command, so that each line but the last ends with a backslash"
-    yield Finding(problem.message, problem.span, "not passed", problem.related, help)
+    help = "remove what ends the command, so that each line but the last ends with a backslash"
+    yield reported(problem, "not passed", help)
 
 
 @text_rule("SRC07", "unset-variable", severity=NOTE, kinds=("unset-in-launch",))
@@ -94,7 +94,7 @@ def unset_variable(problem: Problem) -> Iterator[Finding]:
     ## Sources
     bash 5.2, section "Shell Parameter Expansion".
     """
-    yield Finding(problem.message, problem.span, "", problem.related, problem.help)
+    yield reported(problem)
 
 
 @text_rule("SRC08", "placeholder", severity=WARNING, kinds=("placeholder-in-launch",))
@@ -123,7 +123,7 @@ def placeholder(problem: Problem) -> Iterator[Finding]:
     ## Sources
     None is needed: the text says that it is to be filled in.
     """
-    yield Finding(problem.message, problem.span, "", problem.related, problem.help or "fill it in")
+    yield reported(problem, help="fill it in")
 
 
 @text_rule("SRC09", "split-argument", severity=WARNING, kinds=("unquoted-split",))
@@ -160,7 +160,7 @@ def split_argument(problem: Problem) -> Iterator[Finding]:
     ## Sources
     bash 5.2, section "Word Splitting".
     """
-    yield Finding(problem.message, problem.span, "", problem.related, problem.help or "quote it")
+    yield reported(problem, help="quote it")
 
 
 @text_rule("SRC10", "carriage-return", severity=ERROR, kinds=("carriage-return",))
@@ -186,7 +186,7 @@ def carriage_return(problem: Problem) -> Iterator[Finding]:
     ## Sources
     bash 5.2 takes CR as an ordinary character.
     """
-    yield Finding(problem.message, problem.span, "", problem.related, problem.help or "save it with LF line ends")
+    yield reported(problem, help="save it with LF line ends")
 
 
 @rule("SRC11", "repeated-argument", severity=WARNING, evidence="solid")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from grpo_lint.diagnostics import ERROR, NOTE, WARNING
-from grpo_lint.rules.rule import Finding, text_rule
+from grpo_lint.rules.rule import reported, text_rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from grpo_lint.located import Problem
+    from grpo_lint.rules.rule import Finding
 
 
 @text_rule("SRC01", "syntax-error", severity=ERROR, kinds=("syntax", "undefined-alias", "alias-cycle", "merge", "key"))
@@ -39,7 +40,7 @@ def syntax_error(problem: Problem) -> Iterator[Finding]:
     ## Sources
     The grammars of bash 5.2, YAML 1.1 as libyaml reads it, JSON, and HJSON as the Python package hjson 3.1 reads it.
     """
-    yield Finding(problem.message, problem.span, help=problem.help, others=problem.related)
+    yield reported(problem)
 
 
 @text_rule("SRC02", "duplicate-key", severity=ERROR, kinds=("duplicate-key", "duplicate-anchor"))
@@ -69,7 +70,7 @@ def duplicate_key(problem: Problem) -> Iterator[Finding]:
     (`get_yaml_loader` raises on duplicate keys); PyYAML 6.0 keeps the last.
     """
     severity = ERROR if problem.fatal else WARNING
-    yield Finding(problem.message, problem.span, help=problem.help, others=problem.related, severity=severity)
+    yield reported(problem, severity=severity)
 
 
 @text_rule("SRC03", "unfilled-template", severity=NOTE, kinds=("template",))
@@ -98,7 +99,7 @@ def unfilled_template(problem: Problem) -> Iterator[Finding]:
     ## Sources
     The grammar of YAML 1.1.
     """
-    yield Finding(problem.message, problem.span, help=problem.help or "lint the rendered file")
+    yield reported(problem, help="lint the rendered file")
 
 
 @text_rule("SRC04", "unreadable-value", severity=WARNING, kinds=("value", "tag"))
@@ -127,7 +128,7 @@ def unreadable_value(problem: Problem) -> Iterator[Finding]:
     ## Sources
     PyYAML 6.0 `constructor.py` (SafeConstructor), omegaconf 2.3.1 `_utils.py`.
     """
-    yield Finding(problem.message, problem.span, help=problem.help)
+    yield reported(problem)
 
 
 @text_rule("SRC05", "too-large-to-read", severity=NOTE, kinds=("too-deep", "gave-up"))
@@ -155,7 +156,7 @@ def too_large_to_read(problem: Problem) -> Iterator[Finding]:
     ## Sources
     The bounds are the linter's own.
     """
-    yield Finding(problem.message, problem.span, help=problem.help)
+    yield reported(problem)
 
 
 RULES = (syntax_error, duplicate_key, unfilled_template, unreadable_value, too_large_to_read)
