@@ -10,7 +10,7 @@ import os
 import re
 
 from grpo_lint.frameworks import trees
-from grpo_lint.frameworks.documents import named_document
+from grpo_lint.frameworks.documents import named_document, names_config
 from grpo_lint.frameworks.shape import copy, dtype, experts
 from grpo_lint.frameworks.trees import option
 from grpo_lint.patterns import lazy
@@ -43,8 +43,7 @@ def recognises_document(root: Value) -> bool:
 
 def names_own_config(launch: Launch, folder: str, repository: Repository) -> bool:
     """Whether the YAML that a program names by `--config` is AReaL's."""
-    root = named_document(launch.args, ("--config",), folder, repository, "omegaconf")
-    return root is not None and recognises_document(root)
+    return names_config(launch, folder, repository, "omegaconf", recognises_document)
 
 
 def read(launch: Launch, path: str, run: RunConfig, repository: Repository) -> list[Problem]:

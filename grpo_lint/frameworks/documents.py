@@ -9,9 +9,10 @@ from grpo_lint.source import SourceFile
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from grpo_lint.discover import Repository
+    from grpo_lint.launch import Launch
     from grpo_lint.located import Value, Word
 
 
@@ -83,6 +84,14 @@ def named_document(
         if root is not None:
             return root
     return None
+
+
+def names_config(
+    launch: Launch, folder: str, repository: Repository, consumer: str, recognises: Callable[[Value], bool]
+) -> bool:
+    """Whether the YAML that a program names by `--config` is there, and one that a framework recognises as its own."""
+    root = named_document(launch.args, ("--config",), folder, repository, consumer)
+    return root is not None and recognises(root)
 
 
 def document_at(name: str, folder: str, repository: Repository, consumer: str) -> Value | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 
 from grpo_lint.frameworks import trees
-from grpo_lint.frameworks.documents import document_at, named_document, named_word, paths_of
+from grpo_lint.frameworks.documents import document_at, named_word, names_config, paths_of
 from grpo_lint.frameworks.shape import copy, dtype, experts, quotient
 from grpo_lint.frameworks.trees import option
 from grpo_lint.unified import UNSET, Origin, Setting, derived
@@ -73,8 +73,7 @@ def _default_configs(launch: Launch) -> tuple[str, ...]:
 
 def names_own_config(launch: Launch, folder: str, repository: Repository) -> bool:
     """Whether the YAML that a program names by `--config` is NeMo-RL's."""
-    root = named_document(launch.args, ("--config",), folder, repository, "omegaconf")
-    return root is not None and recognises_document(root)
+    return names_config(launch, folder, repository, "omegaconf", recognises_document)
 
 
 def read(launch: Launch, path: str, run: RunConfig, repository: Repository) -> list[Problem]:

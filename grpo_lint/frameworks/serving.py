@@ -7,7 +7,17 @@ from grpo_lint.unified import Origin, Setting
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from re import Pattern
+
+    from grpo_lint.launch import Launch
     from grpo_lint.runconfig import RunConfig
+
+
+def starts(launch: Launch, name: str, module: Pattern[str]) -> bool:
+    """Whether a launch starts a server: by its command's `serve`, or by its module."""
+    if launch.program == name:
+        return bool(launch.args) and launch.args[0].text == "serve"
+    return module.search(launch.program) is not None
 
 
 def unify(run: RunConfig, engine: str, *, model: str, tp: str, pp: str) -> None:

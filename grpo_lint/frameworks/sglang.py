@@ -30,9 +30,7 @@ _MODULE = lazy(r"(?:^|[./])sglang[./]launch_server(?:\.py)?$")
 
 def recognises(launch: Launch) -> bool:
     """Whether a launch starts SGLang's server."""
-    if launch.program == NAME:
-        return bool(launch.args) and launch.args[0].text == "serve"
-    return _MODULE.search(launch.program) is not None
+    return serving.starts(launch, NAME, _MODULE)
 
 
 def read(launch: Launch, path: str, run: RunConfig, repository: Repository) -> list[Problem]:

@@ -50,7 +50,7 @@ class Option:
     `since` and `until` are the first and last release read that have it; `until` is "" if the newest one has it.
     """
 
-    __slots__ = ("aliases", "choices", "default", "deprecated", "instead", "more", "name", "since", "type", "until")
+    __slots__ = ("aliases", "choices", "default", "instead", "more", "name", "since", "type", "until")
 
     def __init__(self, name: str, entry: dict[str, Any], default: Any, since: str, until: str) -> None:
         self.name = name
@@ -60,7 +60,6 @@ class Option:
         self.type: str = entry.get("type", "")
         self.choices: list[Any] | None = entry.get("choices")
         self.aliases: list[str] = entry.get("aliases", [])
-        self.deprecated: bool = entry.get("deprecated", False)
         self.instead: str = entry.get("instead", "")
         self.more: dict[str, Any] = entry.get("more", {})
 

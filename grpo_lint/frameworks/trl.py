@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from grpo_lint.frameworks import deepspeed, flags, huggingface
-from grpo_lint.frameworks.documents import named_document
+from grpo_lint.frameworks.documents import named_document, names_config
 from grpo_lint.frameworks.shape import copy, experts, given
 from grpo_lint.unified import UNSET, Origin, Setting, derived
 
@@ -68,8 +68,7 @@ def recognises(launch: Launch) -> bool:
 
 def names_own_config(launch: Launch, folder: str, repository: Repository) -> bool:
     """Whether the YAML that a program names by `--config` is TRL's."""
-    document = named_document(launch.args, ("--config",), folder, repository, "pyyaml")
-    return document is not None and recognises_document(document)
+    return names_config(launch, folder, repository, "pyyaml", recognises_document)
 
 
 def recognises_document(root: Value) -> bool:

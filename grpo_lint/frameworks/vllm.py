@@ -42,9 +42,7 @@ OWN_KEYS = frozenset(
 
 def recognises(launch: Launch) -> bool:
     """Whether a launch starts vLLM's server."""
-    if launch.program == NAME:
-        return bool(launch.args) and launch.args[0].text == "serve"
-    return _MODULE.search(launch.program) is not None
+    return serving.starts(launch, NAME, _MODULE)
 
 
 def recognises_document(root: Value) -> bool:

@@ -37,8 +37,6 @@ OPEN_FILES = "ulimit -n"
 
 
 class Builtins(Inputs):
-    script_span: Span
-
     def settle(self, world: World, outcome: Outcome) -> None:
         """Makes a test's outcome the world's status."""
         if isinstance(outcome, Verdict):
