@@ -347,14 +347,14 @@ def located(rule: Rule, finding: Finding, anchor: Span, when: tuple[str, ...]) -
         related += [Label(origin.span, "overrides this") for origin in at.chain[:-1] if origin.span is not None]
     for other, text in others:
         place = other.span if isinstance(other, Setting) else other
-        if place is not None and place != span:
+        if place is not None:
             related.append(Label(place, text))
     return Diagnostic(
         rule.id,
         finding.severity or rule.severity,
         finding.message,
         Label(span, label),
-        tuple(_distinct(related)),
+        tuple(label for label in _distinct(related) if label.span != span),
         finding.help,
         finding.fix,
         key,

@@ -448,3 +448,19 @@ def test_files_of_one_repository_share_what_they_read(
     assert cli.main([*scripts, "--output", "concise", "--select", "NOT07"]) == 1
     assert capsys.readouterr().out.count("NOT07") == 2
     assert read.count(str(tmp_path.resolve() / "common.sh")) == 1
+
+
+def test_a_marked_value_is_not_its_own_origin(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of an arithmetic expansion the expression is marked, and the assignment that it reads told beside it."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "run.sh").write_text(
+        "N=2\npython3 -m verl.trainer.main_ppo algorithm.adv_estimator=grpo actor_rollout_ref.rollout.n=$((N / 2))\n",
+        encoding="utf-8",
+    )
+    assert cli.main(["run.sh", "--output", "json", "--select", "NOT07"]) == 1
+    (found,) = json.loads(capsys.readouterr().out)["diagnostics"]
+    places = [(place["line"], place["column"]) for place in found["related"]]
+    assert (found["primary"]["line"], found["primary"]["column"]) not in places
+    assert (1, 3) in places
