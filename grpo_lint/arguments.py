@@ -25,6 +25,10 @@ EPILOG = """commands:
 `grpo-lint COMMAND --help` tells more."""
 
 
+class UsageError(Exception):
+    """Something the user wrote on the command line that can't be used."""
+
+
 class Options:
     """What the command line asks for, and what holds where it doesn't say; argparse fills it in."""
 
@@ -149,7 +153,7 @@ def _add_validate(parser: ArgumentParser) -> None:
 
 
 def _add_matrix(parser: ArgumentParser) -> None:
-    from grpo_lint.matrix import FORMATS
+    from grpo_lint.commands.matrix import FORMATS
 
     group = parser.add_mutually_exclusive_group()
     group.add_argument(
@@ -164,7 +168,7 @@ def _add_matrix(parser: ArgumentParser) -> None:
 def _add_guide(parser: ArgumentParser) -> None:
     import argparse
 
-    from grpo_lint.guide import FORMATS, TOPICS
+    from grpo_lint.commands.guide import FORMATS, TOPICS
 
     parser.add_argument("topic", choices=TOPICS, help="what to choose: the FSDP version of verl's actor and critic")
     parser.add_argument("--torch", type=_release, metavar="RELEASE", help="the release of torch")
@@ -177,7 +181,7 @@ def _add_guide(parser: ArgumentParser) -> None:
 
 
 def _add_compare(parser: ArgumentParser) -> None:
-    from grpo_lint.compare import CHOICES, FORMATS
+    from grpo_lint.commands.compare import CHOICES, FORMATS
 
     parser.add_argument(
         "choices", nargs=2, choices=CHOICES, metavar="CHOICE", help=f"two of them: {', '.join(CHOICES)}"

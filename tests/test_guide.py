@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from grpo_lint.cli import main
-from grpo_lint.compare import CHOICES, load
-from grpo_lint.guide import condition_text, decide, holds
+from grpo_lint.commands.compare import CHOICES, load
+from grpo_lint.commands.guide import condition_text, decide, holds
 
 Capture = pytest.CaptureFixture[str]
 KNOWN = load()

@@ -26,7 +26,8 @@ ORDER = [
     {"engine", "show"},
     {"configure", "settings_file", "settings_values"},
     {"reporters", "statistics"},
-    {"terminal", "arguments", "show_settings", "completion", "judge", "explain", "matrix", "guide", "compare"},
+    {"terminal", "show_settings", "judge", "explain"},
+    {"arguments", "outputs", "commands", "completion"},
     {"cli"},
     {"__main__"},
 ]

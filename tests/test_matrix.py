@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from grpo_lint.cli import main
-from grpo_lint.matrix import load, reference
+from grpo_lint.commands.matrix import load, reference
 from grpo_lint.rules import RULES
 
 Capture = pytest.CaptureFixture[str]

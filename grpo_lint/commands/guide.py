@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from grpo_lint.compare import load
+from grpo_lint.commands.compare import load
 from grpo_lint.reporters.characters import wrap
 from grpo_lint.runconfig import release
 from grpo_lint.terminal import use_utf8, width
@@ -19,7 +19,7 @@ FORMATS = ("text", "json")
 SCHEMA = 1
 
 
-def answer(options: Options) -> None:
+def answer(options: Options) -> int:
     """Write what `grpo-lint guide` was asked for to standard output."""
     import sys
 
@@ -35,6 +35,7 @@ def answer(options: Options) -> None:
     else:
         lines = text(known, found, width())
     sys.stdout.write("\n".join(lines) + "\n")
+    return 0
 
 
 def decide(known: dict[str, Any], facts: dict[str, Any]) -> dict[str, Any]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-
+from grpo_lint.modules import packaged
 from grpo_lint.reporters.characters import wrap
 from grpo_lint.rules import RULES
 from grpo_lint.terminal import use_utf8, width
@@ -18,10 +17,10 @@ if TYPE_CHECKING:
 FORMATS = ("text", "markdown", "json")
 SCHEMA = 1
 LEGEND = "near: not of the class, but the nearest that is known; trigger: it sets another one off. "
-BUGS = os.path.join(os.path.dirname(__file__), "knowledge", "bugs.json")
+BUGS = packaged("knowledge", "bugs.json")
 
 
-def answer(options: Options) -> None:
+def answer(options: Options) -> int:
     """Write what `grpo-lint matrix` was asked for to standard output."""
     import sys
 
@@ -40,6 +39,7 @@ def answer(options: Options) -> None:
         legend = "" if options.as_stated else LEGEND
         lines = [*lines, "", *wrap(legend + _reading(known), 1000 if options.format == "markdown" else width())]
     sys.stdout.write("\n".join(lines) + "\n")
+    return 0
 
 
 def load() -> dict[str, Any]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-
+from grpo_lint.modules import packaged
 from grpo_lint.reporters.characters import wrap
 from grpo_lint.settings import SettingsError
 from grpo_lint.terminal import use_utf8, width
@@ -17,10 +16,10 @@ if TYPE_CHECKING:
 FORMATS = ("text", "markdown", "json")
 CHOICES = ("fsdp1", "fsdp2")
 SCHEMA = 1
-FSDP = os.path.join(os.path.dirname(__file__), "knowledge", "fsdp.json")
+FSDP = packaged("knowledge", "fsdp.json")
 
 
-def answer(options: Options) -> None:
+def answer(options: Options) -> int:
     """Write what `grpo-lint compare` was asked for to standard output. Raises SettingsError for one choice twice."""
     import sys
 
@@ -39,6 +38,7 @@ def answer(options: Options) -> None:
     else:
         lines = text(known, one, other, width())
     sys.stdout.write("\n".join(lines) + "\n")
+    return 0
 
 
 def load() -> dict[str, Any]:
