@@ -51,6 +51,8 @@ def telling(problems: Iterable[Problem], launches: list[Launch]) -> Iterator[Pro
 
 def cuts_short(command: Span, problems: Iterable[Problem]) -> bool:
     """Whether arguments that were meant for a command are lost right after it."""
+    if command.file.text[command.end - 2 : command.end + 1] == "\\\r\n":
+        return True
     for problem in problems:
         if problem.kind in CUTS and problem.span.file is command.file and problem.span.start >= command.end:
             if _NOTHING.fullmatch(command.file.text, command.end, problem.span.start):

@@ -99,7 +99,7 @@ def test_without_a_comment_the_finding_counts(lint: Lint) -> None:
         launch(before="# grpo-lint: ignore[NOT07] x\nif true; then\n    ", end="\nfi\n"),
         launch(before="if true; then\n    # grpo-lint: ignore[NOT07] x\n    ", end="\nfi\n"),
         launch(before="# grpo-lint: ignore[NOT07] x\nset -x; "),
-        launch(before="# grpo-lint: ignore[NOT07]\n").replace("\n", "\r\n").replace("\\\r\n", "\\\n"),
+        launch(before="# grpo-lint: ignore[NOT07]\n", after=";").replace("\n", "\r\n").replace("\\\r\n", "\\\n"),
     ],
 )
 def test_a_comment_suppresses(lint: Lint, text: str) -> None:

@@ -66,7 +66,7 @@ def scripts(folder: str) -> Iterator[str]:
         for name in sorted(files):
             path = os.path.join(base, name)
             if name.endswith((".sh", ".slurm", ".sbatch", ".bash")) and os.path.isfile(path):
-                with open(path, encoding="utf-8", errors="replace") as stream:
+                with open(path, encoding="utf-8", newline="", errors="replace") as stream:
                     text = stream.read(1_000_000)
                 if LAUNCH.search(text):
                     yield path
@@ -75,7 +75,7 @@ def scripts(folder: str) -> Iterator[str]:
 def loader(path: str) -> SourceFile | None:
     try:
         if os.path.isfile(path) and os.path.getsize(path) < 1_000_000:
-            with open(path, encoding="utf-8") as stream:
+            with open(path, encoding="utf-8", newline="") as stream:
                 return SourceFile(path, stream.read())
     except (OSError, UnicodeDecodeError, ValueError):
         pass

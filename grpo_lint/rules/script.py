@@ -169,7 +169,8 @@ def carriage_return(problem: Problem) -> Iterator[Finding]:
 
     ## What it does
     Reports a script whose lines end with CR LF: bash keeps the CR, in values as well as after the backslash of a
-    continued line.
+    continued line. The words that it gets into count as unknown, and a launch ends with its first line, as in bash;
+    other faults of the script may show only once its line ends are right.
 
     ## Why it matters
     Continued lines are cut, and every value at a line's end carries a stray character.

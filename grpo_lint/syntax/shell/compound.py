@@ -316,9 +316,8 @@ class Parser(CommandParser):
         return Binary(found.group(), left, right)
 
 
-def parse(text: str, padded: bool = False) -> tuple[ListNode, list[Fault]]:
-    """The tree of a script's text, and its faults in order of position. `padded`: carriage returns became blanks."""
+def parse(text: str) -> tuple[ListNode, list[Fault]]:
+    """The tree of a script's text, and its faults in order of position."""
     parser = Parser(text)
-    parser.padded = padded
     body = parser.script()
     return body, sorted(parser.faults, key=lambda fault: fault.start)

@@ -10,7 +10,7 @@ from grpo_lint.patterns import lazy
 from grpo_lint.source import Span
 from grpo_lint.syntax.shell.fields import Fields, Origin
 from grpo_lint.syntax.shell.parameters import Items, Parameters
-from grpo_lint.syntax.shell.tree import Arith, Assign, CommandSub, Lit, Param, ProcSub, WordNode
+from grpo_lint.syntax.shell.tree import Arith, Assign, CarriageReturn, CommandSub, Lit, Param, ProcSub, WordNode
 from grpo_lint.syntax.shell.values import EMPTY, Choose, Text, Undecided, World, Woven, flatten, marked, moved, unknown
 
 TYPE_CHECKING = False
@@ -116,6 +116,8 @@ class Expander(Parameters):
         if isinstance(part, ProcSub):
             self.process_words(part.body, world)
             return Text((unknown("it is the name of a pipe", span),))
+        if isinstance(part, CarriageReturn):
+            return Text((unknown("the line ends with CR LF, and bash takes in the CR", span),))
         raise TypeError(part)
 
     def arithmetic(self, node: WordNode, world: World, span: Span) -> Text:

@@ -37,13 +37,17 @@ def read(
     text = source.text
     evaluator = prepared(source, load, path, environment, directory)
     script = evaluator.script
-    if "\r\n" in text:
-        text = text.replace("\\\r\n", " \\\n").replace("\r\n", " \n")
-        at = source.text.find("\r\n")
+    at = text.find("\r\n")
+    if at >= 0:
+        from grpo_lint.syntax.shell import returns
+
         script.problems.append(Problem("carriage-return", "lines end with CR LF", Span(source, at, at + 1)))
-    body, faults = parse(text, text is not source.text)
+        body, faults = returns.parse(text)
+    else:
+        body, faults = parse(text)
     script.problems.extend(Problem(f.kind, f.message, Span(source, f.start, f.end)) for f in faults)
-    cut_off(body, source, script)
+    if at < 0:  # else each continued line is broken, and all for one cause
+        cut_off(body, source, script)
     world = World()
     span = Span(source, 0, 0)
     if environment is None:

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
 
     from grpo_lint.located import Word
 
-    Part: TypeAlias = "Lit | Param | CommandSub | Arith | ProcSub"
+    Part: TypeAlias = "Lit | Param | CommandSub | Arith | ProcSub | CarriageReturn"
     Node: TypeAlias = (
         "Simple | Pipeline | AndOr | ListNode | Group | If | For | ForC | While | Case | Function | Test | ArithCmd"
     )
@@ -84,6 +84,17 @@ class ProcSub:
         self.start = start
         self.end = end
         self.quoted = False
+
+
+class CarriageReturn:
+    """What bash takes into a word where a line ends with CR LF. Not quoted, it may be any number of words."""
+
+    __slots__ = ("end", "quoted", "start")
+
+    def __init__(self, start: int, end: int, quoted: bool = True) -> None:
+        self.start = start
+        self.end = end
+        self.quoted = quoted
 
 
 class WordNode:
