@@ -45,6 +45,10 @@ def run() -> NoReturn:
     """
     import os
 
+    if sys.argv[1:2] != ["--version"]:
+        from grpo_lint.modules import find_directly
+
+        find_directly()
     code = main()
     sys.stderr.flush()
     os._exit(code)

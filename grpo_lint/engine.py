@@ -284,7 +284,7 @@ class Linter:
             path = run.anchor.file.path
             self._undecided.setdefault((rule.id, path), Undecided(rule.id, path, reason))
             return ()
-        return rule.check(run) if rule.check is not None else ()
+        return () if rule.silent(run) or rule.check is None else rule.check(run)
 
     def _add(self, rule: Rule, finding: Finding, anchor: Span, when: tuple[str, ...]) -> None:
         """Make a finding a diagnostic; the same rule at the same place in several runs is one."""

@@ -70,9 +70,9 @@ class Options:
                 yield name, key, self.get(name, key)
 
     def keys(self, framework: str) -> Iterator[str]:
-        """The keys of a framework's options that something sets."""
+        """The keys of the options that something sets; of one framework, or of all for ""."""
         for name, key in self._set:
-            if name == framework:
+            if not framework or name == framework:
                 yield key
 
     def all(self) -> Iterator[tuple[str, str, Setting]]:
@@ -219,6 +219,17 @@ class RunConfig:
             return known.parts < release(version)
         answers = {release(candidate) < release(version) for candidate in self.candidates.get(framework, ())}
         return answers.pop() if len(answers) == 1 else None
+
+    def mentions(self, words: Iterable[str]) -> bool:
+        """Whether the files say anything of one of these: a unified field that is on, or a part of an option's key."""
+        for word in words:
+            if word in FIELDS:
+                setting: Setting = getattr(self, word)
+                if not setting.decided or setting.value not in (None, False, 0, "", "none"):
+                    return True
+            elif word in self.env or any(word in key for key in self.options.keys("")):
+                return True
+        return False
 
     def environment(self, name: str) -> Setting:
         return self.env.get(name, UNSET)

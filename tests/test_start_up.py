@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 
+import grpo_lint
+from grpo_lint.modules import PACKAGES
+
 PROGRAM = """
 import sys
 from grpo_lint.cli import main
@@ -127,3 +130,26 @@ def test_a_reporter_is_imported_only_when_it_is_asked_for(folder: Path) -> None:
     modules = imported("ds.json", cwd=folder)
     reporters = {m.rsplit(".", 1)[1] for m in modules if m.startswith("grpo_lint.reporters.")}
     assert reporters <= {"characters", "places", "snippet", "text"}
+
+
+def test_the_packages_that_are_found_without_a_search_are_those_of_the_tree() -> None:
+    root = Path(grpo_lint.__file__).parent
+    there = {".".join(path.parent.relative_to(root).parts) for path in root.rglob("*/__init__.py")}
+    assert there == PACKAGES
+
+
+def test_modules_that_are_found_without_a_search_are_as_others(folder: Path) -> None:
+    """The program's own way in gives the same specs as Python's."""
+    script = (
+        "import sys; from grpo_lint.modules import find_directly; {}\n"
+        "import grpo_lint.rules.avoidance.zero, grpo_lint.syntax.shell\n"
+        "for name in ('rules', 'rules.avoidance.zero', 'syntax.shell'):\n"
+        "    spec = sys.modules['grpo_lint.' + name].__spec__\n"
+        "    print(spec.name, spec.origin, spec.cached, spec.parent, spec.submodule_search_locations)\n"
+    )
+    told = [
+        subprocess.run([sys.executable, "-c", script.format(how)], capture_output=True, text=True, check=True).stdout
+        for how in ("", "find_directly()")
+    ]
+    assert told[0] == told[1]
+    assert told[0].count("\n") == 3

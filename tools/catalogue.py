@@ -3,7 +3,7 @@
     python tools/catalogue.py           # writes grpo_lint/rules/catalogue.py
     python tools/catalogue.py --check   # fails if it isn't up to date
 
-Run it after a rule was added, renamed, moved, or given other needs, topics, frameworks or kinds.
+Run it after a rule was added, renamed, moved, or given other needs, topics, frameworks, mentions or kinds.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Written by tools/catalogue.py; a test holds it to the modules.
 # ruff: noqa: E501
 # fmt: off
 ROWS = (
-    # id, name, module, judges, kinds, severity, evidence, needs, topics, since, twin, frameworks
+    # id, name, module, judges, kinds, severity, evidence, needs, topics, since, twin, frameworks, mentions
 '''
 
 
@@ -47,6 +47,7 @@ def row(module: str, rule: Rule) -> tuple[object, ...]:
     return (
         rule.id, rule.name, module, rule.judges, rule.kinds,
         rule.severity, rule.evidence, rule.needs, rule.topics, rule.since, rule.twin, rule.frameworks,
+        rule.mentions,
     )  # fmt: skip
 
 

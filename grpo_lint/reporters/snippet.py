@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     Paint = Callable[[str, str], str]
 
-NARROWEST = 40
-"""Terminals with fewer columns are treated as if they had this many."""
 _TAB = "    "
 _CUT = "..."
 _LABEL = 40

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from grpo_lint.reporters.characters import count, emit, shown_path, visible, wrap
-from grpo_lint.reporters.snippet import NARROWEST, Place, excerpt
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,9 +11,12 @@ if TYPE_CHECKING:
     from grpo_lint.diagnostics import Diagnostic
     from grpo_lint.report import Report
     from grpo_lint.reporters import Style
+    from grpo_lint.reporters.snippet import Place
 
 _CODES = {"error": "1;31", "warning": "1;33", "note": "1;36", "bold": "1", "frame": "1;34", "help": "1;32"}
 _INDENT = "    "
+NARROWEST = 40
+"""Terminals with fewer columns are treated as if they had this many."""
 
 
 class Paint:
@@ -49,6 +51,8 @@ def write(report: Report, out: TextIO, style: Style) -> None:
 
 
 def _finding(diagnostic: Diagnostic, name: str, width: int, paint: Paint) -> list[str]:
+    from grpo_lint.reporters.snippet import Place, excerpt  # most runs have nothing to show
+
     severity = diagnostic.severity
     title = f"{severity}[{diagnostic.rule}{' ' if name else ''}{name}]"
     message = wrap(": " + visible(diagnostic.message), width, _INDENT, len(title))

@@ -68,8 +68,10 @@ class Rule:
     The check's docstring is the rule's page: a first sentence, then the sections What it does / Why it matters /
     Example / Use instead / When it does not apply / Sources, as Markdown. `twin` is the id of the rule that states the
     same fault from the other side: one fault is reported once, under this rule's id. `frameworks` are those whose own
-    options the check reads, and it isn't asked about runs without any of them; empty where unified fields are enough. A
-    rule that states what no config shows, or what its twin reports, has a page and no check: `judges` is False.
+    options the check reads, and it isn't asked about runs without any of them; empty where unified fields are enough.
+    `mentions` are words, one of which a run has to mention (RunConfig.mentions) for the rule to have anything to say,
+    which saves the others importing its module; empty where that can't be told so simply. A rule that states what no
+    config shows, or what its twin reports, has a page and no check: `judges` is False.
     """
 
     __slots__ = (
@@ -83,6 +85,7 @@ class Rule:
         "id",
         "judges",
         "kinds",
+        "mentions",
         "name",
         "needs",
         "severity",
@@ -103,6 +106,7 @@ class Rule:
         since: str = "0.1.0",
         twin: str = "",
         frameworks: tuple[str, ...] = (),
+        mentions: tuple[str, ...] = (),
     ) -> None:
         self.id = id
         self.name = name
@@ -119,6 +123,7 @@ class Rule:
         self.since = since
         self.twin = twin
         self.frameworks = frameworks
+        self.mentions = mentions
         self.kinds: tuple[str, ...] = ()
 
     @classmethod
@@ -153,6 +158,10 @@ class Rule:
         """Whether the check has anything to read in a run of some frameworks."""
         return self.judges and (not self.frameworks or not frameworks.isdisjoint(self.frameworks))
 
+    def silent(self, run: RunConfig) -> bool:
+        """Whether the run mentions nothing that the rule is about."""
+        return bool(self.mentions) and not run.mentions(self.mentions)
+
     def __repr__(self) -> str:
         return f"Rule({self.id}, {self.name})"
 
@@ -162,7 +171,7 @@ class Rule:
             setting: Setting = getattr(run, name)
             if not setting.decided:
                 return f"{name}: {setting.reason or 'it has more than one value'}"
-        return "" if self.declared is self else self.declared.undecided(run)
+        return "" if self.silent(run) or self.declared is self else self.declared.undecided(run)
 
     @property
     def page(self) -> str:
@@ -187,11 +196,12 @@ def rule(
     since: str = "0.1.0",
     twin: str = "",
     frameworks: tuple[str, ...] = (),
+    mentions: tuple[str, ...] = (),
 ) -> Callable[[Check], Rule]:
     """Make a Rule of a check function: `@rule("NOT07", "group-size-1", severity=ERROR, evidence="solid", ...)`."""
 
     def declare(check: Check) -> Rule:
-        made = Rule(id, name, check.__doc__, severity, evidence, needs, topics, since, twin, frameworks)
+        made = Rule(id, name, check.__doc__, severity, evidence, needs, topics, since, twin, frameworks, mentions)
         made.check = check
         return made
 

@@ -47,6 +47,7 @@ def _is_unified(run: RunConfig) -> bool:
     needs=("algorithm", "group_size"),
     topics=("grpo", "singleton"),
     frameworks=FRAMEWORKS,
+    mentions=("rllm.",),
 )
 def group_by_trajectory(run: RunConfig) -> Iterator[Finding]:
     """rLLM's older workflow trainer puts each trajectory into a group of its own, whatever the group size is.
@@ -127,6 +128,7 @@ def group_by_trajectory(run: RunConfig) -> Iterator[Finding]:
     evidence="contested",
     topics=("agents",),
     frameworks=FRAMEWORKS,
+    mentions=("rllm.",),
 )
 def echo_weight(run: RunConfig) -> Iterator[Finding]:
     """The weight of the ECHO loss has a narrow range in which it helps.

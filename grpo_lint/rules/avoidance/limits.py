@@ -33,6 +33,7 @@ CUSTOMARY = 32768
     severity=WARNING,
     evidence="conditional",
     topics=("limits", "offload"),
+    mentions=(OPEN_FILES, "offload_optimizer", "offload_param"),
 )
 def nofile_65535(run: RunConfig) -> Iterator[Finding]:
     """A launch needs many open files, and a script's own `ulimit -n` can take them away.

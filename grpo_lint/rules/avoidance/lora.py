@@ -33,6 +33,7 @@ VLLM_RANKS = (8, 16, 32, 64, 128, 256, 320, 512)
     topics=("lora", "rollout"),
     twin="NOT05",
     frameworks=("verl",),
+    mentions=("lora",),
 )
 def load_format(run: RunConfig) -> Iterator[Finding]:
     """`layered_summon` sends adapters only, so the rollout engine has to load the base model itself.
@@ -118,6 +119,7 @@ def _safetensors(loading: Setting) -> Fix | None:
     topics=("lora", "rollout", "weight-sync"),
     twin="DO08",
     frameworks=("verl",),
+    mentions=("lora",),
 )
 def stale_merge_or_rank(run: RunConfig) -> Iterator[Finding]:
     """Merged LoRA weights reach the rollout only from verl 0.9.0 on, and vLLM serves adapters up to rank 512.
@@ -206,6 +208,7 @@ def stale_merge_or_rank(run: RunConfig) -> Iterator[Finding]:
     needs=("rollout_engine", "lora_rank", "lora_merge"),
     topics=("lora", "rollout", "sglang"),
     frameworks=("verl",),
+    mentions=("lora",),
 )
 def sglang_adapters(run: RunConfig) -> Iterator[Finding]:
     """Serving LoRA adapters from SGLang works in verl only from 0.9.1 on.

@@ -26,6 +26,7 @@ TRL_ADAPTER = ("--lora_r", "--lora_alpha", "--lora_dropout", "--lora_target_modu
     topics=("lora", "weight-sync"),
     twin="NOT09",
     frameworks=("verl", "trl", "roll"),
+    mentions=("lora",),
 )
 def lora_that_nothing_reads(run: RunConfig) -> Iterator[Finding]:
     """LoRA settings that the engine doesn't read, or adapters that never reach the rollout.
@@ -147,6 +148,7 @@ def _without_target(run: RunConfig) -> Iterator[Finding]:
     topics=("lora", "weight-sync"),
     twin="DO19",
     frameworks=("verl",),
+    mentions=("lora",),
 )
 def merged_sync(run: RunConfig) -> Iterator[Finding]:
     """With `lora.merge=true` every sync sends the whole model, where the adapter alone would do.

@@ -35,6 +35,7 @@ MANY_EXPERTS = 32
     needs=("router_replay",),
     topics=("moe", "discrete-decisions"),
     frameworks=("verl",),
+    mentions=("replay", "moe"),
 )
 def router_replay(run: RunConfig) -> Iterator[Finding]:
     """Router replay has two sides, the trainer's and the rollout's, and they have to agree.
@@ -165,6 +166,7 @@ def _corrected(run: RunConfig) -> bool:
     topics=("moe", "moe-nan", "precision"),
     twin="NOT14",
     frameworks=("verl", "megatron", "slime"),
+    mentions=("moe", "num-experts"),
 )
 def router_dtype(run: RunConfig) -> Iterator[Finding]:
     """Megatron computes the router in the parameters' type unless `moe_router_dtype` says otherwise.

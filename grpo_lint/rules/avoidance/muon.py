@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     topics=("muon", "clipping"),
     twin="NOT13",
     frameworks=DEEPSPEED_USERS,
+    mentions=("optimizer.type",),
 )
 def muon_with_clipping(run: RunConfig) -> Iterator[Finding]:
     """DeepSpeed clips Muon's finished update instead of its gradient, so that every step shrinks to the clip norm.
@@ -131,6 +132,7 @@ def _clip_nothing(clip: Setting) -> Fix | None:
     topics=("muon", "clipping"),
     twin="NOT02",
     frameworks=("megatron", "slime", "verl"),
+    mentions=("optimizer",),
 )
 def muon_global_clipping(run: RunConfig) -> Iterator[Finding]:
     """Megatron clips Muon's gradients by the norm of the whole model, which can freeze it when that norm is huge.

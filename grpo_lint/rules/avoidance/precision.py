@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     evidence="solid",
     needs=("bf16", "fp16"),
     topics=("precision",),
+    mentions=("fp16",),
 )
 def bf16_and_fp16(run: RunConfig) -> Iterator[Finding]:
     """bf16 and fp16 exclude each other: DeepSpeed, Megatron and the Hugging Face trainer all refuse both.

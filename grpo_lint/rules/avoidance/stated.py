@@ -23,6 +23,7 @@ KEEPS_ADAPTERS_ONLY = ("roll", "unified")
     needs=("sleep_level", "lora_rank", "lora_merge"),
     topics=("rollout", "weight-sync", "lora"),
     twin="DO14",
+    mentions=("sleep_level",),
 )
 def sleep_without_base_weights(run: RunConfig) -> Iterator[Finding]:
     """Sleep level 2 throws the engine's weights away, and an adapter sync does not bring the base model back.

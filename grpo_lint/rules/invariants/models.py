@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 
 from grpo_lint.rules.invariants.relation import Operands, divisors, field, listed, relation, relations, told
 
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
 TABLE = os.path.join(os.path.dirname(__file__), "heads.tsv")
 """Attention heads of released models, by name: what Megatron's launch scripts of slime give (main of 2026-08-21)."""
 
-_EDITIONS = r"-(?:instruct|base|chat|math|coder|thinking|hf|fp8|\d{4})(?=-|$)|^meta-"
+_EDITIONS = ("instruct", "base", "chat", "math", "coder", "thinking", "hf", "fp8")
 """Parts of a name that say nothing of the shape."""
 
 _heads: dict[str, int] = {}
@@ -27,8 +26,9 @@ def heads_of(path: str) -> int | None:
     if not _heads:
         with open(TABLE, encoding="utf-8") as table:
             _heads.update((name, int(count)) for name, count in (line.split("\t") for line in table))
-    name = re.sub(_EDITIONS, "", path.rstrip("/").rsplit("/", 1)[-1].lower())
-    return _heads.get(name)
+    first, *rest = path.rstrip("/").rsplit("/", 1)[-1].lower().removeprefix("meta-").split("-")
+    telling = (part for part in rest if part not in _EDITIONS and not (len(part) == 4 and part.isdecimal()))
+    return _heads.get("-".join((first, *telling)))
 
 
 @relation(
