@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from grpo_lint.arguments import Options
     from grpo_lint.baseline import Baseline
     from grpo_lint.changes import Changes
+    from grpo_lint.engine import Linter
     from grpo_lint.report import Report
     from grpo_lint.settings import Settings
 
@@ -172,7 +173,7 @@ def _check(options: Options) -> int:
 def _lint(options: Options, settings: Settings, paths: Sequence[str], given: dict[str, bytes]) -> Report:
     """The report, without the findings that a baseline or a diff leaves out."""
     from grpo_lint.arguments import UsageError
-    from grpo_lint.engine import Linter, MissingPath
+    from grpo_lint.engine import MissingPath
     from grpo_lint.terminal import progress
 
     if options.write_baseline is not None and (options.baseline is not None or options.diff_file is not None):
@@ -181,7 +182,7 @@ def _lint(options: Options, settings: Settings, paths: Sequence[str], given: dic
     known = _baseline(options.baseline) if options.baseline is not None else None
     shown = progress()
     try:
-        report = Linter(settings, given, shown).check(paths)
+        report = _linter(options)(settings, given, shown).check(paths)
     except MissingPath as error:
         raise UsageError(f"{error}: there is no such file or directory") from None
     finally:
@@ -199,6 +200,18 @@ def _lint(options: Options, settings: Settings, paths: Sequence[str], given: dic
     if changes is not None:
         changes.narrow(report)
     return report
+
+
+def _linter(options: Options) -> type[Linter]:
+    """What lints: with runs that are kept only where a report shows them."""
+    from grpo_lint.engine import Linter
+    from grpo_lint.reporters import WITH_RUNS
+
+    if not any(text.partition("=")[0] in WITH_RUNS for text in options.output or ()):
+        return Linter
+    from grpo_lint.sweep import Sweep
+
+    return Sweep
 
 
 def _changes(path: str) -> Changes:

@@ -286,16 +286,15 @@ class Linter:
             return ()
         return () if rule.silent(run) or rule.check is None else rule.check(run)
 
-    def _add(self, rule: Rule, finding: Finding, anchor: Span, when: tuple[str, ...]) -> None:
+    def _add(self, rule: Rule, finding: Finding, anchor: Span, when: tuple[str, ...]) -> Diagnostic:
         """Make a finding a diagnostic; the same rule at the same place in several runs is one."""
         diagnostic = located(rule, finding, anchor, when)
         diagnostic.severity = self.levels.get(rule.id, diagnostic.severity)
         key = (rule.id, diagnostic.primary.span)
-        before = self._found.get(key)
-        if before is None:
-            self._found[key] = diagnostic
-        elif not diagnostic.when:
+        before = self._found.setdefault(key, diagnostic)
+        if not diagnostic.when:
             before.when = ()
+        return before
 
 
 def per_file(found: list[Diagnostic], settings: Settings) -> tuple[list[Diagnostic], list[Suppressed]]:

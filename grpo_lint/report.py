@@ -6,11 +6,14 @@ from grpo_lint.diagnostics import RANK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Literal
 
     from grpo_lint.diagnostics import Diagnostic, Notice, Severity
     from grpo_lint.rules.rule import Rule
+    from grpo_lint.runconfig import RunConfig
     from grpo_lint.source import Span
+    from grpo_lint.verdicts import Ruling
 
     Kind = Literal["comment", "per-file-ignores", "baseline"]
 
@@ -44,6 +47,21 @@ class Suppressed:
         return f"Suppressed({self.kind}, {self.diagnostic!r})"
 
 
+class Outcome:
+    """One run, with what it led to.
+
+    `asked` holds, by id, the rules that had a say about it: "", or why one couldn't judge it. `found` are its findings,
+    also those that don't count; one that several runs share is the same object in each.
+    """
+
+    __slots__ = ("asked", "found", "run")
+
+    def __init__(self, run: RunConfig) -> None:
+        self.run = run
+        self.asked: dict[str, str] = {}
+        self.found: list[Diagnostic] = []
+
+
 class Report:
     """Findings in the order of their places, every rule that was enabled, and what went wrong on the way.
 
@@ -51,9 +69,23 @@ class Report:
 
     `files` counts the files that were looked at, `runs` the runs found in them. `errors` is True when a file could not
     be read or the linter itself failed on one: the exit code then says that the report isn't whole.
+
+    `outcomes` are the runs themselves, and `judge` gives the verdicts of the avoidance rules on one; both only where
+    the linting was a Sweep.
     """
 
-    __slots__ = ("diagnostics", "errors", "files", "notices", "rules", "runs", "suppressed", "undecided")
+    __slots__ = (
+        "diagnostics",
+        "errors",
+        "files",
+        "judge",
+        "notices",
+        "outcomes",
+        "rules",
+        "runs",
+        "suppressed",
+        "undecided",
+    )
 
     def __init__(
         self,
@@ -74,6 +106,8 @@ class Report:
         self.files = files
         self.runs = runs
         self.errors = errors
+        self.outcomes: tuple[Outcome, ...] = ()
+        self.judge: Callable[[RunConfig], list[Ruling]] | None = None
 
     def count(self, severity: Severity) -> int:
         return sum(diagnostic.severity == severity for diagnostic in self.diagnostics)

@@ -7,6 +7,7 @@ columns count from 1, columns in code points, ends are exclusive; a value that s
 
 from __future__ import annotations
 
+from grpo_lint.located import Unknown
 from grpo_lint.unified import FIELDS
 
 TYPE_CHECKING = False
@@ -125,13 +126,13 @@ def _config_rows(run: RunConfig, changed: bool) -> Iterator[tuple[str, str, str]
     for field in FIELDS:
         setting: Setting = getattr(run, field)
         if not setting.unset and (not changed or setting.explicit):
-            yield field, _value(setting), _from(setting, run.anchor.file.path)
+            yield field, value_text(setting), origin_text(setting, run.anchor.file.path)
 
 
 def _option_rows(run: RunConfig, changed: bool) -> Iterator[tuple[str, str, str]]:
     for framework, key, setting in run.options.written() if changed else run.options.all():
         name = key if framework == run.framework else f"{framework} {key}"
-        yield name, _value(setting), _from(setting, run.anchor.file.path)
+        yield name, value_text(setting), origin_text(setting, run.anchor.file.path)
 
 
 def _write_rows(title: str, rows: Iterable[tuple[str, str, str]], out: TextIO, width: int) -> None:
@@ -146,18 +147,36 @@ def _write_rows(title: str, rows: Iterable[tuple[str, str, str]], out: TextIO, w
         out.write(_clean(f"    {name:<{name_width}}  {value:<{value_width}}  {place}").rstrip() + "\n")
 
 
-def _value(setting: Setting) -> str:
+def value_text(setting: Setting) -> str:
+    """A setting's value as people read it: `?` where it isn't known, `a | b` where it is one of several."""
     if setting.state == "unknown":
         return "?"
     if setting.state == "alternatives":
-        return " | ".join(str(value) for _, value in setting.alternatives)
-    if setting.value is None:
-        return "null"
-    text = str(setting.value).lower() if isinstance(setting.value, bool) else str(setting.value)
+        return " | ".join(spelt(value) for _, value in setting.alternatives)
+    text = spelt(setting.value)
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def _from(setting: Setting, home: str) -> str:
+def spelt(value: Any) -> str:
+    """A value as a config file spells it; a part that isn't known reads `?`."""
+    if isinstance(value, Unknown):
+        return "?"
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(_inner, value))}]"
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key}: {_inner(child)}" for key, child in value.items()) + "}"
+    return str(value)
+
+
+def _inner(value: Any) -> str:
+    return repr(value) if isinstance(value, str) else spelt(value)
+
+
+def origin_text(setting: Setting, home: str) -> str:
     """Where a value comes from, in one line; a place in the run's own file is told by its line alone."""
     origin = setting.origin
     if setting.state == "unknown" and (origin is None or origin.span is None):

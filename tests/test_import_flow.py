@@ -24,6 +24,7 @@ ORDER = [
     {"report", "selection", "hardware", "verdicts", "validate"},
     {"suppress", "baseline", "changes"},
     {"engine", "show"},
+    {"sweep"},
     {"configure", "settings_file", "settings_values"},
     {"reporters", "statistics"},
     {"terminal", "show_settings", "judge", "explain"},

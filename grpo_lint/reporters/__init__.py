@@ -8,7 +8,9 @@ if TYPE_CHECKING:
 
     from grpo_lint.report import Report
 
-FORMATS = ("text", "concise", "json", "github", "markdown", "sarif", "junit", "gitlab", "rdjson", "checkstyle")
+FORMATS = ("text", "concise", "json", "github", "markdown", "sarif", "junit", "gitlab", "rdjson", "checkstyle", "html")
+WITH_RUNS = ("html",)
+"""Formats that show the runs themselves, which other lintings don't keep."""
 
 
 class Style:
