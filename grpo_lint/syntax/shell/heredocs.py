@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
+
 from grpo_lint.patterns import lazy
 from grpo_lint.syntax.shell.lexer import Lexer, Mode, ShellSyntaxError, TooDeep
 from grpo_lint.syntax.shell.tree import Lit, WordNode
@@ -31,6 +33,10 @@ class HereDocuments(Lexer):
             redirect.body = self.document(start, finish, quoted, strip)
             self.at = min(stop + 1, self.end)
 
+    @abstractmethod
+    def too_deep(self, error: TooDeep) -> None:
+        """Notes what is nested too deeply to be read."""
+
     def document(self, start: int, finish: int, quoted: bool, strip: bool) -> WordNode:
         parts: list[Part]
         if quoted:
@@ -40,8 +46,9 @@ class HereDocuments(Lexer):
             self.at, self.end = start, finish
             try:
                 parts = self.scan(DOCUMENT, True)
-            except TooDeep:
-                raise
+            except TooDeep as error:  # it lies between commands, so that no command is lost with it
+                self.too_deep(error)
+                parts = [Lit(self.text[start:finish], start, finish, True)]
             except ShellSyntaxError:  # bash finds out only when it expands the text
                 parts = [Lit(self.text[start:finish], start, finish, True)]
             finally:

@@ -144,10 +144,13 @@ class CommandParser(HereDocuments):
             stop += 1
         return self.text[self.at : stop]
 
+    def too_deep(self, error: TooDeep) -> None:
+        self.faults.append(Fault("gave-up", error.message, error.start, min(error.start + 1, self.end)))
+
     def fault(self, error: ShellSyntaxError, began: int) -> bool:
         """Notes a fault and moves to where reading can go on; whether it may, after so many."""
         if isinstance(error, TooDeep):
-            self.faults.append(Fault("gave-up", error.message, error.start, min(error.start + 1, self.end)))
+            self.too_deep(error)
         else:
             self.faults.append(Fault("syntax", error.message, error.start, max(self.at, error.start)))
         at = max(self.at, began + 1)
