@@ -377,13 +377,23 @@ def test_ctrl_c_ends_quietly(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "out")
     put(tmp_path, "ds.json", BAD)
     command = [sys.executable, "-m", "grpo_lint", "ds.json", "--output", "json=out"]
-    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command,
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a job in the background ignores it
+    ) as process:
         # it waits for somebody to read the FIFO
         try:
             process.wait(3)
         except subprocess.TimeoutExpired:
             process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=20)
+        try:
+            out, err = process.communicate(timeout=20)
+        finally:
+            process.kill()
     assert (process.returncode, out, err) == (130, "", "")
 
 

@@ -29,6 +29,8 @@ BIG = {
     "eval of itself": 'x=\'eval "$x"\'\neval "$x"\npython a\n',
     "a file that reads itself": "source run.sh\npython a\n",
     "deep parentheses": "(" * 500 + "\npython a\n",
+    "a million parentheses": "(" * 1_000_000 + "\npython a\n",
+    "a million brackets": "python $[" + "[" * 1_000_000 + "\n",
     "deep substitutions": "python " + "$(echo " * 200 + "x" + ")" * 200 + "\n",
     "deep substitutions in a here-document": "cat <<EOF\n" + "$(" * 50 + "\nEOF\npython a\n",
     "deep arithmetic": "python $((" + "(" * 300 + "1" + ")" * 300 + "))\n",
@@ -82,6 +84,16 @@ def test_reading_ends(name: str) -> None:
 )
 def test_giving_up_is_said(name: str, message: str) -> None:
     assert message in [problem.message for problem in read(BIG[name]).problems if problem.kind == "gave-up"]
+
+
+@pytest.mark.parametrize("other", ["source ./run.sh\n", "source b.sh\n", "eval 'source run.sh'\n"])
+def test_a_file_that_reads_itself_is_reported_and_not_followed(other: str) -> None:
+    own = f"{other}source b.sh\npython a\n"
+    script = read(own, run_sh=own, b_sh="source run.sh\npython b\n")
+    message = "the file reads itself; what it sets the second time is not followed"
+    assert message in [problem.message for problem in script.problems if problem.kind == "gave-up"]
+    assert argvs(script)[-2:] == [["python", "b"], ["python", "a"]]
+    assert len(argvs(script)) < 6
 
 
 def test_what_follows_a_function_that_calls_itself_is_read() -> None:

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 MAX_DEPTH = 40
 """Nesting of quotes, expansions and commands that is followed; no script people write comes near it."""
 
+MAX_LEVELS = 400
+"""Brackets in brackets of one expression."""
+
 SPECIAL = frozenset("0123456789@*#?$!-")
 """The names of one character that need no braces; other names are BRACED_NAME."""
 BRACED_NAME = lazy(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*#?$!-]")
@@ -252,6 +255,8 @@ class Lexer:
             char = self.text[self.at]
             if char == opening:
                 level += 1
+                if level > MAX_LEVELS:
+                    raise TooDeep("nested too deeply to follow", self.at)
             elif char == closing and level:
                 level -= 1
             elif char == closing or not level:

@@ -214,6 +214,9 @@ class Programs(Emission):
             if self.environment is None and not re.search(HARMLESS_SOURCE, argv[1].text):
                 self.unread = shown(argv[1].span.text).strip("'\"")
             return [world]
+        if any(found.text == reading.file.text for reading in (self.place, *self.trail)):
+            self.gave_up("the file reads itself; what it sets the second time is not followed", span)
+            return [world]
         tree = self.trees.get(id(found))
         if tree is None:
             tree, faults = parse(found.text)
