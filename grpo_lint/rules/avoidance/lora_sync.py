@@ -63,7 +63,8 @@ def lora_that_nothing_reads(run: RunConfig) -> Iterator[Finding]:
     With separate rollout GPUs: `actor_rollout_ref.model.lora.merge=true`, which sends merged weights. In TRL:
 
     ```sh
-    trl grpo --model_name_or_path Qwen/Qwen2.5-7B-Instruct --num_generations 8 --use_peft --lora_r 32
+    trl grpo --model_name_or_path Qwen/Qwen2.5-7B-Instruct --reward_funcs accuracy_reward \\
+        --num_generations 8 --use_peft --lora_r 32
     ```
 
     ## When it does not apply

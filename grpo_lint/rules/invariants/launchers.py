@@ -1,9 +1,11 @@
-"""How many processes a launch starts, as its launcher is told."""
+"""How many processes a launch starts and how many GPUs it has, as its launcher, scheduler and environment are told."""
 
 from __future__ import annotations
 
 import re
 
+from grpo_lint.frameworks import verl
+from grpo_lint.rules.avoidance.verl_run import effective
 from grpo_lint.unified import UNSET, Origin, Setting, derived, undecided, unknown
 
 TYPE_CHECKING = False
@@ -78,3 +80,63 @@ def _alone(run: RunConfig) -> Setting:
         return UNSET
     origin = Origin("derived", run.command[0].span, (), "a script that Python starts is one process", "", 1)
     return Setting("known", 1, (origin,))
+
+
+VISIBLE = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ASCEND_RT_VISIBLE_DEVICES")
+
+
+def visible_gpus(run: RunConfig) -> Setting:
+    """How many GPUs the environment shows; UNSET where it doesn't say, or where Ray or DeepSpeed starts the program."""
+    shown = next((found for name in VISIBLE if not (found := run.environment(name)).unset), UNSET)
+    texts = str(shown.value).split(",")
+    started = run.command[0].text.rsplit("/", 1)[-1] if run.command else ""
+    if not shown.known or started in ("ray", "deepspeed") or not all(text.strip().isdigit() for text in texts):
+        return shown if not shown.decided else UNSET
+    return derived(len(texts), shown, note="GPUs that the environment shows")
+
+
+DIRECTIVE = r"(?m)^#SBATCH\s+--(?:gres=gpu|gpus-per-node)[:=](?:[A-Za-z][\w.-]*:)?(\d+)[ \t]*(?:#.*)?$"
+"""A line of a Slurm script that asks for GPUs of each node."""
+
+
+def allocated(run: RunConfig) -> Setting:
+    """The GPUs of a node that the job asks its scheduler or its cluster for; UNSET where nothing does, or two lines."""
+    asked = run.option("kubernetes", "resources.limits")
+    if asked.known and str(asked.value).isdigit():
+        return asked.map(lambda text: int(text))
+    file = run.anchor.file
+    lines = list(re.finditer(DIRECTIVE, file.text)) if "#SBATCH" in file.text else []
+    if len(lines) != 1:
+        return UNSET
+    count = int(lines[0][1])
+    origin = Origin("file", file.span(*lines[0].span()), (), "GPUs of each node", "#SBATCH", count)
+    return Setting("known", count, (origin,))
+
+
+PER_NODE = (
+    # launcher or framework, key of the processes or GPUs of each node
+    ("torchrun", "--nproc_per_node"),
+    ("slime", "--actor-num-gpus-per-node"),
+)
+
+
+def wanted_gpus(run: RunConfig) -> Setting:
+    """The GPUs that a launch uses on each node; UNSET where it isn't told, or where it may be any number."""
+    if run.framework == "ms_swift":
+        return _integer(run.environment("NPROC_PER_NODE"))
+    if run.framework == verl.NAME:
+        return effective(run, "trainer.n_gpus_per_node")
+    for launcher, key in PER_NODE:
+        found = run.option(launcher, key)
+        if not found.unset:
+            return found
+    count = _first(run, "accelerate", ("--num_processes", "num_processes"))
+    machines = _first(run, "accelerate", ("--num_machines", "num_machines"))
+    if count.known and type(count.value) is int and machines.value in (None, 1) and machines.decided:
+        return count
+    return UNSET
+
+
+def _integer(setting: Setting) -> Setting:
+    """A variable of the environment as a number; UNSET where it is something else."""
+    return setting.map(int) if setting.known and str(setting.value).isdigit() else UNSET

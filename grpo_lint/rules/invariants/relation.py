@@ -24,6 +24,7 @@ from grpo_lint.frameworks import deepspeed, verl
 from grpo_lint.frameworks.deepspeed import plain
 from grpo_lint.rules.avoidance.verl_run import launched, own_trainer
 from grpo_lint.rules.invariants.launchers import placeholder, world_size
+from grpo_lint.rules.invariants.references import reference
 from grpo_lint.rules.rule import Finding, Rule, dedent
 from grpo_lint.runconfig import default, release
 from grpo_lint.unified import UNSET, Setting, unknown
@@ -93,6 +94,11 @@ def processes() -> Operand:
 def field(*names: str) -> Operand:
     """A unified field that must be a number; the first of them that has a value."""
     return Operand("field", names)
+
+
+def environment(name: str) -> Operand:
+    """A variable of the environment that the launch sets; None where it sets none."""
+    return Operand("environment", (name,))
 
 
 def told(name: str) -> Operand:
@@ -291,6 +297,8 @@ def read(run: RunConfig, framework: str, operand: Operand) -> Setting:
     if operand.kind in ("field", "told"):
         settings: list[Setting] = [getattr(run, name) for name in operand.keys]
         return next((setting for setting in settings if not setting.unset), settings[0])
+    if operand.kind == "environment":
+        return run.environment(operand.keys[0])
     if operand.kind == "processes":
         return _remembered(run, "", processes, lambda: world_size(run))  # type: ignore[no-any-return]
     framework = run.framework if operand.of == "the run" else operand.of or framework
@@ -351,27 +359,13 @@ def _is_command(run: RunConfig, name: str) -> bool:
 
 def _referred(run: RunConfig, framework: str, setting: Setting) -> Setting:
     """What a value that refers to another option comes to: `${a.b}`, `${oc.select:a.b,0}`."""
-    key, otherwise = _reference(setting.value)
+    key, otherwise = reference(setting.value)
     if key in ("", setting.key):
         return unknown(f"{setting.value} is not worked out", *setting.chain)
     other = option(run, framework, key)
     if other.unset and otherwise is not None:
         return setting.map(lambda _: plain(otherwise))
     return other
-
-
-def _reference(text: str) -> tuple[str, str | None]:
-    """(key, value where nothing sets it) that a text refers to; an empty key where it is anything else."""
-    key, comma, otherwise = (part.strip() for part in text[2:-1].removeprefix("oc.select:").partition(","))
-    whole = text.startswith("${") and text.endswith("}") and _consists(key, "_.")
-    if not whole or (comma and not _consists(otherwise, "_.-")):
-        return "", None
-    return key, otherwise if comma else None
-
-
-def _consists(text: str, more: str) -> bool:
-    """Whether a text consists of letters, digits and some more characters."""
-    return text != "" and all(char.isalnum() or char in more for char in text)
 
 
 def is_own(run: RunConfig) -> bool:

@@ -210,7 +210,7 @@ def sampling_bounds(o: Operands) -> Iterator[Finding]:
     bad=f"{LAUNCH} {BATCH} 2 {GROUP} 7 --sync_ref_model True --beta 0.0",
     good=f"{LAUNCH} {BATCH} 2 {GROUP} 7 --sync_ref_model True --beta 0.04",
     target="trl=1.16.0",
-    source="TRL 0.29.1 to 1.16.0 `trainer/grpo_trainer.py`; `beta`: default 0.0 from 0.18 on.",
+    source="TRL 0.29.1 to 1.16.0 `trainer/grpo_trainer.py`; `beta`: default 0.0 from 0.19 on.",
 )  # fmt: skip
 def reference_sync(o: Operands) -> Iterator[Finding]:
     """A reference model can be brought up to date only where there is one.
