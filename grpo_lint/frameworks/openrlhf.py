@@ -49,6 +49,25 @@ FLAT = {
     "--ds.deepcompile": "--deepcompile",
     "--ds.param_dtype": "--param_dtype",
     "--actor.optim": "",
+    "--ref.num_nodes": "--ref_num_nodes",
+    "--ref.num_gpus_per_node": "--ref_num_gpus_per_node",
+    "--critic.num_nodes": "--critic_num_nodes",
+    "--critic.num_gpus_per_node": "--critic_num_gpus_per_node",
+    "--reward.num_nodes": "--reward_num_nodes",
+    "--reward.num_gpus_per_node": "--reward_num_gpus_per_node",
+    "--reward.remote_url": "--remote_rm_url",
+    "--train.colocate_actor_ref": "--colocate_actor_ref",
+    "--train.colocate_critic_reward": "--colocate_critic_reward",
+    "--train.agent_func_path": "--agent_func_path",
+    "--ds.packing_samples": "--packing_samples",
+    "--rollout.batch_size": "--rollout_batch_size",
+    "--rollout.micro_batch_size": "--micro_rollout_batch_size",
+    "--algo.kl.init_coef": "--init_kl_coef",
+    "--algo.kl.use_loss": "--use_kl_loss",
+    "--algo.kl.estimator": "--kl_estimator",
+    "--algo.dynamic_filtering_enable": "--dynamic_filtering",
+    "--algo.dynamic_filtering_range": "--dynamic_filtering_reward_range",
+    "--eval.dataset": "--eval_dataset",
 }
 
 
@@ -65,6 +84,12 @@ def read(launch: Launch, path: str, run: RunConfig, repository: Repository) -> l
         flags.use_defaults(run, DIALECT, {})
     flags.put(flags.parse(launch.args, DIALECT), run, DIALECT)
     return []
+
+
+def spelled(run: RunConfig, name: str) -> str:
+    """How a line spells an option: flat where none of its names is dotted, and the option has a flat name."""
+    dotted = any("." in key for key in run.options.keys(NAME))
+    return name if dotted else FLAT.get(name) or name
 
 
 def option(run: RunConfig, name: str) -> Setting:

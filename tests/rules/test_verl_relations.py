@@ -7,7 +7,8 @@ from verl_runs import MAIN, launched
 
 from grpo_lint.rules.invariants.models import positions, positions_of
 from grpo_lint.rules.invariants.relation import Relation
-from grpo_lint.rules.invariants.verl_pools import spanning, teacher_pool
+from grpo_lint.rules.invariants.verl_pools import teacher_pool
+from grpo_lint.rules.invariants.verl_shares import spanning
 from grpo_lint.rules.invariants.verl_training import cut_off, greedy, kl_effect, precision, unsaved
 
 ROLLOUT = "actor_rollout_ref.rollout"

@@ -26,6 +26,7 @@ SAVE = "--gradient_checkpointing True --save_strategy no --report_to none"
     "INV540", "several-backends", "accelerate",
     multi=value("--multi_gpu"), cpu=value("--cpu"), tpu=value("--tpu"), zero=value("--use_deepspeed"),
     fsdp=value("--use_fsdp"),
+    mentions=("--multi_gpu", "--cpu", "--tpu", "--use_deepspeed", "--use_fsdp"),
     topics=("parallel",),
     bad=f"$ accelerate launch --multi_gpu --use_deepspeed --num_processes 8 {TRAIN} {SAVE}",
     good=f"$ accelerate launch --multi_gpu --num_processes 8 {TRAIN} {SAVE}",
@@ -42,6 +43,7 @@ def backends(o: Operands) -> Iterator[Finding]:
 @relation(
     "INV541", "multi-gpu-with-one-process", "accelerate",
     multi=value("--multi_gpu"), count=value("--num_processes"),
+    mentions=("--multi_gpu",),
     topics=("parallel",),
     bad=f"$ accelerate launch --multi_gpu --num_processes 1 {TRAIN} {SAVE}",
     good=f"$ accelerate launch --num_processes 1 {TRAIN} {SAVE}",
@@ -56,6 +58,7 @@ def one_process(o: Operands) -> Iterator[Finding]:
 @relation(
     "INV542", "parallelism-without-fsdp2", "accelerate",
     on=value("--use_parallelism_config"), fsdp=value("--use_fsdp"), version=value("--fsdp_version"),
+    mentions=("use_parallelism",),
     topics=("parallel",),
     bad=f"$ accelerate launch --num_processes 8 --use_parallelism_config --use_fsdp {TRAIN} {SAVE}",
     good="$ accelerate launch --num_processes 8 --use_parallelism_config --use_fsdp --fsdp_version 2"
@@ -79,6 +82,7 @@ def parallelism(o: Operands) -> Iterator[Finding]:
     "INV543", "offloaded-checkpoints-need", "accelerate",
     offload=value("fsdp_config.fsdp_activation_checkpointing_offload"),
     checkpointing=value("fsdp_config.fsdp_activation_checkpointing"), version=value("fsdp_config.fsdp_version"),
+    mentions=("checkpointing_offload",),
     topics=("memory",),
     bad=HEAD + "  fsdp_version: 2\n  fsdp_activation_checkpointing_offload: true",
     good=HEAD + "  fsdp_version: 2\n  fsdp_activation_checkpointing_offload: true\n"
@@ -108,6 +112,7 @@ def through_accelerate(run: RunConfig) -> bool:
     "INV544", "no-zero-block", "deepspeed",
     batch=given("train_micro_batch_size_per_gpu"),
     when=through_accelerate,
+    mentions=("--", "deepspeed_config"),
     topics=("zero",),
     files={"ds.json": '{"train_micro_batch_size_per_gpu": 8, "gradient_clipping": 1.0, "bf16": {"enabled": true}}',
            "zero.json": '{"train_micro_batch_size_per_gpu": 8, "gradient_clipping": 1.0, "bf16": {"enabled": true},\n'

@@ -47,6 +47,7 @@ def _sleeps(run: RunConfig) -> Setting | None:
     "INV702", "expandable-segments-with-sleep", "verl",
     alloc=environment(ALLOC),
     also=("trl", "openrlhf", "vllm"),
+    mentions=("PYTORCH_CUDA_ALLOC_CONF",),
     topics=("memory", "rollout"),
     bad="$ PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True vllm serve Qwen/Qwen3-8B --enable-sleep-mode",
     good="$ PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:512 vllm serve Qwen/Qwen3-8B --enable-sleep-mode",

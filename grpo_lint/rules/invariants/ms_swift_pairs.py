@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from grpo_lint.rules.invariants.launchers import visible_gpus
+from grpo_lint.rules.invariants.launchers import VISIBLE, visible_gpus
 from grpo_lint.rules.invariants.ms_swift import LAUNCH
 from grpo_lint.rules.invariants.relation import (
     Operands,
@@ -44,6 +44,7 @@ def trains(run: RunConfig) -> bool:
     vllm=given("--use_vllm"), mode=given("--vllm_mode"), kind=given("--rlhf_type"), host=given("--vllm_server_host"),
     url=given("--vllm_server_base_url"), later=given("--async_generate"),
     when=rlhf, since="4.0.0", package=PACKAGE,
+    mentions=("vllm", "async_generate"),
     topics=("rollout",),
     bad=f"{LAUNCH} {SIZES} --use_vllm true",
     good=f"{LAUNCH} {SIZES} {COLOCATED}",
@@ -81,6 +82,7 @@ def engine_mode(o: Operands) -> Iterator[Finding]:
     single=environment("SWIFT_SINGLE_DEVICE_MODE"), vllm=given("--use_vllm"), kind=given("--rlhf_type"),
     zero=given("--deepspeed"),
     when=trains,
+    mentions=VISIBLE,
     topics=("parallel",),
     bad="$ CUDA_VISIBLE_DEVICES=0,1,2,3 swift rlhf --rlhf_type grpo --model Qwen/Qwen2.5-7B-Instruct"
     f" --dataset data.jsonl {SIZES} {COLOCATED}",
@@ -125,6 +127,7 @@ def model_parallel(o: Operands) -> Iterator[Finding]:
     functions=given("--reward_funcs"), cache=given("--soft_cache_length"), later=given("--async_generate"),
     turns=given("--multi_turn_scheduler"), kind=given("--rlhf_type"),
     when=rlhf,
+    mentions=("reward_funcs", "async_generate"),
     topics=("reward", "rollout"),
     bad=f"{LAUNCH} {SIZES} --reward_funcs accuracy soft_overlong",
     good=f"{LAUNCH} {SIZES} --reward_funcs accuracy soft_overlong --soft_cache_length 1024",
@@ -152,6 +155,7 @@ def needs_more(o: Operands) -> Iterator[Finding]:
     entropy=given("--log_entropy"), estimator=given("--advantage_estimator"),
     level=given("--importance_sampling_level"),
     when=rlhf, since="4.0.0", package=PACKAGE,
+    mentions=("liger",),
     topics=("loss",),
     bad=f"{LAUNCH} {SIZES} --use_liger_kernel true --padding_free true",
     good=f"{LAUNCH} {SIZES} --use_liger_kernel true",
@@ -181,6 +185,7 @@ def liger(o: Operands) -> Iterator[Finding]:
     "INV716", "fsdp-with-deepspeed", "ms_swift",
     fsdp=given("--fsdp"), zero=given("--deepspeed"),
     when=trains, since="4.0.0", package=PACKAGE,
+    mentions=("fsdp",),
     topics=("zero",),
     bad=f"{LAUNCH} {SIZES} --fsdp fsdp2 --deepspeed zero3",
     good=f"{LAUNCH} {SIZES} --fsdp fsdp2",
@@ -200,6 +205,7 @@ def one_backend(o: Operands) -> Iterator[Finding]:
     strategy=given("--eval_strategy"), each=given("--per_device_eval_batch_size"),
     own=given("--num_generations_eval"), world=processes(),
     when=rlhf, since="3.5.0", package=PACKAGE,
+    mentions=("generation_batch_size", "eval"),
     topics=("batch", "group"),
     bad=f"{LAUNCH} {SIZES} --generation_batch_size 20",
     good=f"{LAUNCH} {SIZES} --generation_batch_size 16",
@@ -238,6 +244,7 @@ def generation(o: Operands) -> Iterator[Finding]:
     "INV718", "engine-tensor-size-does-not-divide-processes-of-swift", "ms_swift",
     vllm=given("--use_vllm"), mode=given("--vllm_mode"), tp=given("--vllm_tensor_parallel_size"), world=processes(),
     when=rlhf,
+    mentions=("vllm_tensor_parallel",),
     topics=("parallel", "rollout"),
     bad=f"{LAUNCH} {SIZES} {COLOCATED} --vllm_tensor_parallel_size 3",
     good=f"{LAUNCH} {SIZES} {COLOCATED} --vllm_tensor_parallel_size 4",

@@ -1,9 +1,10 @@
-"""INV601 to INV619: OpenRLHF's trainer over Ray, with the dotted arguments that it has from 0.10 on."""
+"""INV601 to INV613: OpenRLHF's trainer over Ray, with dotted arguments from 0.10 on, and flat ones before."""
 
 from __future__ import annotations
 
 from grpo_lint.diagnostics import NOTE
-from grpo_lint.rules.invariants.relation import Operands, flag, number, relation, relations, value
+from grpo_lint.frameworks.openrlhf import spelled
+from grpo_lint.rules.invariants.relation import Operands, flag, given, number, relation, relations, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,22 +13,25 @@ if TYPE_CHECKING:
     from grpo_lint.rules.rule import Finding, Rule
     from grpo_lint.runconfig import RunConfig
 
-READ = "OpenRLHF 0.11.2, `cli/train_ppo_ray.py`"
+READ = "OpenRLHF 0.11.2, and 0.6.4 to 0.9.3 with flat names, `cli/train_ppo_ray.py`"
 ACTOR_NODES, ACTOR_GPUS = "--actor.num_nodes", "--actor.num_gpus_per_node"
 ENGINES, TP = "--vllm.num_engines", "--vllm.tensor_parallel_size"
-ALL = "--train.colocate_all"
+ALL, LATER = "--train.colocate_all", "--train.async_enable"
+REF_NODES, REF_GPUS = "--ref.num_nodes", "--ref.num_gpus_per_node"
+SIZE, MICRO = "--rollout.batch_size", "--rollout.micro_batch_size"
+REMOTE, AGENT = "--reward.remote_url", "--train.agent_func_path"
 
 
-def dotted(run: RunConfig) -> bool:
-    """Whether it is the trainer over Ray, on a line of the dotted arguments."""
-    return run.engine == "train_ppo_ray" and any("." in key for _, key, _ in run.options.written("openrlhf"))
+def ray(run: RunConfig) -> bool:
+    """Whether it is the trainer over Ray."""
+    return run.engine == "train_ppo_ray"
 
 
 @relation(
     "INV601", "actor-and-reference-differ", "openrlhf",
     all=flag(ALL), pair=flag("--train.colocate_actor_ref"), kl=number("--algo.kl.init_coef"), nodes=number(ACTOR_NODES),
     gpus=number(ACTOR_GPUS), ref_nodes=number("--ref.num_nodes"), ref_gpus=number("--ref.num_gpus_per_node"),
-    when=dotted,
+    when=ray,
     topics=("parallel",),
     bad=f"{ALL} {ACTOR_GPUS} 4 --ref.num_gpus_per_node 8 {ENGINES} 2 {TP} 2",
     good=f"{ALL} {ACTOR_GPUS} 4 --ref.num_gpus_per_node 4 {ENGINES} 2 {TP} 2",
@@ -45,7 +49,7 @@ def reference(o: Operands) -> Iterator[Finding]:
             "ref_nodes",
             "nodes",
             "all" if o.all else "pair",
-            help="set --ref.num_nodes and --ref.num_gpus_per_node to the actor's",
+            help=f"set {spelled(o.run, REF_NODES)} and {spelled(o.run, REF_GPUS)} to the actor's",
         )
 
 
@@ -53,7 +57,7 @@ def reference(o: Operands) -> Iterator[Finding]:
     "INV602", "engines-do-not-fill-actor", "openrlhf",
     all=flag(ALL), asynchronous=flag("--train.async_enable"), nodes=number(ACTOR_NODES), gpus=number(ACTOR_GPUS),
     engines=number(ENGINES), tp=number(TP),
-    when=dotted,
+    when=ray,
     topics=("parallel", "rollout"),
     bad=f"{ALL} {ACTOR_GPUS} 8 --ref.num_gpus_per_node 8 {ENGINES} 2 {TP} 2",
     good=f"{ALL} {ACTOR_GPUS} 8 --ref.num_gpus_per_node 8 {ENGINES} 4 {TP} 2",
@@ -70,9 +74,9 @@ def engines(o: Operands) -> Iterator[Finding]:
             "tp",
             "gpus",
             "nodes",
-            help=f"set {ENGINES} to {world // o.tp}"
+            help=f"set {spelled(o.run, ENGINES)} to {world // o.tp}"
             if o.tp and world % o.tp == 0
-            else f"choose {TP} to divide {world}",
+            else f"choose {spelled(o.run, TP)} to divide {world}",
         )
 
 
@@ -81,7 +85,7 @@ def engines(o: Operands) -> Iterator[Finding]:
     pair=flag("--train.colocate_critic_reward"), estimator=value("--algo.advantage.estimator"),
     nodes=number("--critic.num_nodes"), gpus=number("--critic.num_gpus_per_node"),
     reward_nodes=number("--reward.num_nodes"), reward_gpus=number("--reward.num_gpus_per_node"),
-    when=dotted,
+    when=ray,
     topics=("parallel", "critic"),
     bad="--train.colocate_critic_reward --critic.num_gpus_per_node 4 --reward.num_gpus_per_node 2",
     good="--train.colocate_critic_reward --critic.num_gpus_per_node 4 --reward.num_gpus_per_node 4",
@@ -104,7 +108,7 @@ def critic(o: Operands) -> Iterator[Finding]:
     "INV604", "asleep-while-asynchronous", "openrlhf",
     sleep=flag("--vllm.enable_sleep"), asynchronous=flag("--train.async_enable"), all=flag(ALL),
     partial=flag("--train.partial_rollout_enable"),
-    when=dotted,
+    when=ray,
     topics=("rollout",),
     bad=f"--vllm.enable_sleep --train.async_enable {ALL}",
     good="--train.async_enable",
@@ -115,7 +119,7 @@ def asleep(o: Operands) -> Iterator[Finding]:
     if o.sleep and o.asynchronous and o.all:
         yield o.fault(
             "sleep",
-            "--vllm.enable_sleep with --train.async_enable, which OpenRLHF refuses",
+            f"{o['sleep'].key} with {o['asynchronous'].key}, which OpenRLHF refuses",
             "asynchronous",
             help="remove one",
         )
@@ -130,7 +134,7 @@ def asleep(o: Operands) -> Iterator[Finding]:
 @relation(
     "INV605", "sleep-without-colocation", "openrlhf",
     sleep=flag("--vllm.enable_sleep"), all=flag(ALL),
-    when=dotted, severity=NOTE,
+    when=ray, severity=NOTE,
     topics=("rollout",),
     bad=f"--vllm.enable_sleep {ENGINES} 4",
     good=f"--vllm.enable_sleep {ENGINES} 8 {ALL}",
@@ -139,13 +143,13 @@ def asleep(o: Operands) -> Iterator[Finding]:
 def sleep_unused(o: Operands) -> Iterator[Finding]:
     """Engines on GPUs of their own have nobody to free memory for."""
     if o.sleep and not o.all:
-        yield o.fault("sleep", "--vllm.enable_sleep has no effect without --train.colocate_all: OpenRLHF turns it off")
+        yield o.fault("sleep", f"{o['sleep'].key} has no effect without {spelled(o.run, ALL)}: OpenRLHF turns it off")
 
 
 @relation(
     "INV606", "packing-without-engines", "openrlhf",
     packing=flag("--ds.packing_samples"), engines=value(ENGINES),
-    when=dotted,
+    when=ray,
     topics=("rollout",),
     bad=f"--ds.packing_samples {ENGINES} 0",
     good=f"--ds.packing_samples {ENGINES} 4",
@@ -154,7 +158,7 @@ def sleep_unused(o: Operands) -> Iterator[Finding]:
 def packing(o: Operands) -> Iterator[Finding]:
     """Packed samples come from vLLM."""
     if o.packing and o.engines == 0:
-        yield o.fault("packing", f"--ds.packing_samples with {o('engines')}, which OpenRLHF refuses", "engines")
+        yield o.fault("packing", f"{o['packing'].key} with {o('engines')}, which OpenRLHF refuses", "engines")
 
 
 @relation(
@@ -162,7 +166,7 @@ def packing(o: Operands) -> Iterator[Finding]:
     on=flag("--algo.dynamic_filtering_enable"), bounds=value("--algo.dynamic_filtering_range"),
     n=number("--rollout.n_samples_per_prompt"), remote=value("--reward.remote_url"),
     agent=value("--train.agent_func_path"),
-    when=dotted,
+    when=ray,
     topics=("group",),
     bad="--algo.dynamic_filtering_enable --rollout.n_samples_per_prompt 8 --algo.advantage.estimator rloo",
     good="--algo.dynamic_filtering_enable --rollout.n_samples_per_prompt 8 --algo.advantage.estimator rloo"
@@ -174,14 +178,13 @@ def filtering(o: Operands) -> Iterator[Finding]:
     if not o.on:
         return
     if isinstance(o.bounds, list) and len(o.bounds) == 2 and o.bounds[0] >= o.bounds[1]:
-        yield o.fault("bounds", f"dynamic_filtering_range {o.bounds[0]} to {o.bounds[1]} is empty")
+        yield o.fault("bounds", f"{o['bounds'].key} {o.bounds[0]} to {o.bounds[1]} is empty")
     elif o.n <= 1:
-        yield o.fault("on", f"--algo.dynamic_filtering_enable with {o('n')}: one response is no group", "n")
+        yield o.fault("on", f"{o['on'].key} with {o('n')}: one response is no group", "n")
     elif o.remote is None and o.agent is None and o.run.complete:
         yield o.fault(
             "on",
-            "--algo.dynamic_filtering_enable without --reward.remote_url or --train.agent_func_path, of which OpenRLHF"
-            " asserts one",
+            f"{o['on'].key} without {spelled(o.run, REMOTE)} or {spelled(o.run, AGENT)}, of which OpenRLHF asserts one",
         )
 
 
@@ -189,7 +192,7 @@ def filtering(o: Operands) -> Iterator[Finding]:
     "INV608", "generating-more-than-a-batch", "openrlhf",
     generate=number("--rollout.vllm_generate_batch_size"), batch=number("--rollout.batch_size"),
     asynchronous=flag("--train.async_enable"),
-    when=dotted,
+    when=ray,
     topics=("batch",),
     bad="--rollout.vllm_generate_batch_size 256 --rollout.batch_size 128",
     good="--rollout.vllm_generate_batch_size 128 --rollout.batch_size 128",
@@ -199,7 +202,9 @@ def oversampling(o: Operands) -> Iterator[Finding]:
     """What is generated beyond a batch has to wait in the queue of the asynchronous trainer."""
     if o.generate > o.batch and not o.asynchronous:
         yield o.fault(
-            "generate", f"{o('generate')} > {o('batch')} without --train.async_enable, which OpenRLHF refuses", "batch"
+            "generate",
+            f"{o('generate')} > {o('batch')} without {spelled(o.run, LATER)}, which OpenRLHF refuses",
+            "batch",
         )
 
 
@@ -208,7 +213,7 @@ def oversampling(o: Operands) -> Iterator[Finding]:
     n=number("--rollout.n_samples_per_prompt"), batch=number("--rollout.batch_size"),
     micro=number("--rollout.micro_batch_size"), nodes=number(ACTOR_NODES), gpus=number(ACTOR_GPUS),
     ring=number("--ds.ring_attn_size"), tp=number("--ds.tensor_parallel_size"),
-    when=dotted,
+    when=ray,
     topics=("batch", "parallel"),
     bad=f"--rollout.batch_size 16 --rollout.micro_batch_size 4 {ACTOR_GPUS} 8 --rollout.n_samples_per_prompt 1",
     good=f"--rollout.batch_size 64 --rollout.micro_batch_size 4 {ACTOR_GPUS} 8 --rollout.n_samples_per_prompt 1",
@@ -226,7 +231,7 @@ def samples(o: Operands) -> Iterator[Finding]:
             " actor: OpenRLHF refuses to start",
             "micro",
             "gpus",
-            help="raise --rollout.batch_size, or lower --rollout.micro_batch_size",
+            help=f"raise {spelled(o.run, SIZE)}, or lower {spelled(o.run, MICRO)}",
         )
 
 
@@ -234,7 +239,7 @@ def samples(o: Operands) -> Iterator[Finding]:
     "INV610", "kl-estimator-and-place", "openrlhf",
     loss=flag("--algo.kl.use_loss"), estimator=value("--algo.kl.estimator"), kl=number("--algo.kl.init_coef"),
     free=flag("--algo.kl.unbiased_gradient"),
-    when=dotted, severity=NOTE,
+    when=ray, severity=NOTE,
     topics=("kl",),
     bad="--algo.kl.use_loss --algo.kl.estimator k1",
     good="--algo.kl.use_loss --algo.kl.estimator k2",
@@ -243,7 +248,78 @@ def samples(o: Operands) -> Iterator[Finding]:
 def estimator(o: Operands) -> Iterator[Finding]:
     """The k1 estimate belongs into the reward; as a loss its gradient is zero on average."""
     if o.kl > 0 and o.loss and o.estimator == "k1" and not o.free:
-        yield o.fault("loss", f"--algo.kl.use_loss with {o('estimator')}: OpenRLHF recommends k2 or k3", "estimator")
+        yield o.fault("loss", f"{o['loss'].key} with {o('estimator')}: OpenRLHF recommends k2 or k3", "estimator")
+
+
+GROUPED = ("rloo", "reinforce_baseline", "group_norm", "dr_grpo")
+
+
+@relation(
+    "INV611", "group-of-one-by-default", "openrlhf",
+    estimator=value("--algo.advantage.estimator"), n=number("--rollout.n_samples_per_prompt"),
+    only=flag("--eval.eval_only"),
+    when=ray,
+    topics=("group",),
+    bad=f"--algo.advantage.estimator group_norm --reward.remote_url reward.py {ENGINES} 4",
+    good=f"--algo.advantage.estimator group_norm --reward.remote_url reward.py {ENGINES} 4"
+    " --rollout.n_samples_per_prompt 8",
+    unless="A group of one that is written out is NOT07's.",
+    source=READ + ': "requires n_samples_per_prompt > 1". `n_samples_per_prompt`: default 1.',
+)  # fmt: skip
+def group_of_one(o: Operands) -> Iterator[Finding]:
+    """Estimators that compare responses need several for a prompt, and one is the default."""
+    if o.estimator in GROUPED and o["estimator"].explicit and o.n <= 1 and not o["n"].explicit and not o.only:
+        yield o.fault(
+            "estimator",
+            f"{o('estimator')} with {o('n')}: there is nothing to compare, and OpenRLHF asserts more than 1",
+            "n",
+            help=f"add {spelled(o.run, '--rollout.n_samples_per_prompt')} 8",
+        )
+
+
+@relation(
+    "INV612", "evaluation-without-a-reward", "openrlhf",
+    data=given("--eval.dataset"), remote=given(REMOTE), agent=given(AGENT),
+    when=ray,
+    topics=("reward",),
+    bad=f"--eval.dataset test.jsonl {ENGINES} 4",
+    good=f"--eval.dataset test.jsonl --reward.remote_url reward.py {ENGINES} 4",
+    source="OpenRLHF 0.8.11 to 0.11.2, `cli/train_ppo_ray.py`. Before 0.10 a remote reward alone will do.",
+)  # fmt: skip
+def evaluation(o: Operands) -> Iterator[Finding]:
+    """What is evaluated is scored by a remote reward, or by an agent."""
+    if o.data and o.remote is None and o.agent is None and o.run.complete:
+        yield o.fault(
+            "data",
+            f"{o['data'].key} without {spelled(o.run, REMOTE)} or {spelled(o.run, AGENT)}: OpenRLHF asserts one",
+        )
+
+
+@relation(
+    "INV613", "images-with-critic-or-packing", "openrlhf",
+    images=number("--data.max_images_per_prompt"), estimator=value("--algo.advantage.estimator"),
+    packing=flag("--ds.packing_samples"),
+    when=ray, since="0.10.0",
+    topics=("multimodal", "critic"),
+    bad=f"--data.max_images_per_prompt 4 --algo.advantage.estimator gae {ENGINES} 4",
+    good=f"--data.max_images_per_prompt 4 --algo.advantage.estimator rloo --rollout.n_samples_per_prompt 8 {ENGINES} 4",
+    target="openrlhf=0.11.2",
+    source="OpenRLHF 0.11.2, `cli/train_ppo_ray.py`; `--algo.advantage.estimator`: default gae.",
+)  # fmt: skip
+def images(o: Operands) -> Iterator[Finding]:
+    """Prompts with images train without a critic, and unpacked."""
+    if o.images <= 0:
+        return
+    if o.estimator == "gae":
+        yield o.fault("images", f"{o('images')} with {o('estimator')}, which trains a critic: OpenRLHF refuses it",
+                      "estimator", help="choose rloo, reinforce_baseline or group_norm")  # fmt: skip
+    elif o.packing:
+        yield o.fault(
+            "images",
+            f"{o('images')} with {o['packing'].key}: packing loses where images belong, and OpenRLHF refuses it",
+            "packing",
+            help="remove one",
+        )
 
 
 RULES: tuple[Rule, ...] = tuple(relations(globals()))

@@ -21,7 +21,6 @@ from __future__ import annotations
 
 from grpo_lint.diagnostics import ERROR, WARNING
 from grpo_lint.frameworks import deepspeed, verl
-from grpo_lint.frameworks.deepspeed import plain
 from grpo_lint.rules.avoidance.verl_run import launched, own_trainer
 from grpo_lint.rules.invariants.launchers import placeholder, world_size
 from grpo_lint.rules.invariants.references import reference
@@ -241,6 +240,7 @@ def relation(
     package: str = "",
     target: str = "",
     unless: str = "",
+    mentions: tuple[str, ...] = (),
     files: dict[str, str] | None = None,
     when: Callable[[RunConfig], bool] | None = None,
     **operands: Operand,
@@ -249,11 +249,12 @@ def relation(
 
     It holds in releases of `package` (the framework itself by default) from `since` to before `until`, and where `when`
     is true of the run. `also` are frameworks that have the same options. `target` is the release for the examples, as
-    `--target` takes it; `files` are what they name.
+    `--target` takes it; `files` are what they name. `mentions`: see Rule.
     """
 
     def declare(body: Body) -> Relation:
-        made = Relation(id, name, (framework, *also), body.__doc__, severity=severity, evidence=evidence, topics=topics)
+        told = {"severity": severity, "evidence": evidence, "topics": topics, "mentions": mentions}
+        made = Relation(id, name, (framework, *also), body.__doc__, **told)
         made.bad, made.good, made.source, made.target, made.unless = bad, good, source, target, unless
         made.files = files or {}
         made.operands, made.bounds, made.when = operands, (package or framework, since, until), when
@@ -302,12 +303,17 @@ def read(run: RunConfig, framework: str, operand: Operand) -> Setting:
     if operand.kind == "processes":
         return _remembered(run, "", processes, lambda: world_size(run))  # type: ignore[no-any-return]
     framework = run.framework if operand.of == "the run" else operand.of or framework
-    first = option(run, framework, operand.keys[0])
-    if len(operand.keys) > 1 and not first.explicit:
-        others = (option(run, framework, key) for key in operand.keys[1:])
+    keys = operand.keys
+    if framework == "openrlhf":
+        from grpo_lint.frameworks.openrlhf import spelled
+
+        keys = tuple(spelled(run, key) for key in keys)
+    first = option(run, framework, keys[0])
+    if len(keys) > 1 and not first.explicit:
+        others = (option(run, framework, key) for key in keys[1:])
         first = next((other for other in others if other.explicit or not other.decided), first)
     if first.unset and operand.otherwise is not None and _sure(run, framework):
-        return default(operand.otherwise, f"default of {framework}", operand.keys[0])
+        return default(operand.otherwise, f"default of {framework}", keys[0])
     return first
 
 
@@ -364,7 +370,7 @@ def _referred(run: RunConfig, framework: str, setting: Setting) -> Setting:
         return unknown(f"{setting.value} is not worked out", *setting.chain)
     other = option(run, framework, key)
     if other.unset and otherwise is not None:
-        return setting.map(lambda _: plain(otherwise))
+        return setting.map(lambda _: deepspeed.plain(otherwise))
     return other
 
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 READ = "slime main of 2026-08-21, `slime/utils/arguments.py`: `slime_validate_args`"
 DATA = "--num-rollout 100 --rollout-batch-size 32"
+REFERENCE = f"{DATA} --ref-load /models/Qwen3-8B_torch_dist"
 
 
 def slime(run: RunConfig) -> bool:
@@ -42,8 +43,8 @@ def greedy(o: Operands) -> Iterator[Finding]:
     "INV321", "kl-counted-twice-by-slime", "slime",
     reward=number("--kl-coef"), loss=number("--kl-loss-coef"),
     topics=("kl",),
-    bad=f"{DATA} --kl-coef 0.01 --kl-loss-coef 0.001 --use-kl-loss",
-    good=f"{DATA} --kl-loss-coef 0.001 --use-kl-loss",
+    bad=f"{REFERENCE} --kl-coef 0.01 --kl-loss-coef 0.001 --use-kl-loss",
+    good=f"{REFERENCE} --kl-loss-coef 0.001 --use-kl-loss",
     source=READ + "; the same in miles.",
 )  # fmt: skip
 def kl_twice(o: Operands) -> Iterator[Finding]:
@@ -58,7 +59,7 @@ def kl_twice(o: Operands) -> Iterator[Finding]:
     severity=WARNING,
     topics=("kl",),
     bad=f"{DATA} --kl-loss-coef 0.001",
-    good=f"{DATA} --kl-loss-coef 0.001 --use-kl-loss",
+    good=f"{REFERENCE} --kl-loss-coef 0.001 --use-kl-loss",
     source="slime main of 2026-08-21, `backends/megatron_utils/loss.py`: the term is computed under `use_kl_loss`.",
 )  # fmt: skip
 def kl_unused(o: Operands) -> Iterator[Finding]:
@@ -233,8 +234,8 @@ def attention(o: Operands) -> Iterator[Finding]:
     penalty=number("--kl-coef"), estimator=value("--advantage-estimator"), loss=number("--kl-loss-coef"),
     severity=WARNING,
     topics=("kl",),
-    bad=f"{DATA} --kl-coef 0.1",
-    good=f"{DATA} --use-kl-loss --kl-loss-coef 0.1",
+    bad=f"{REFERENCE} --kl-coef 0.1",
+    good=f"{REFERENCE} --use-kl-loss --kl-loss-coef 0.1",
     source="slime main of 2026-08-21, `backends/megatron_utils/loss.py`; THUDM/slime#397.",
 )  # fmt: skip
 def penalty(o: Operands) -> Iterator[Finding]:

@@ -1,8 +1,8 @@
-"""INV501 to INV519: TRL's online trainers."""
+"""INV501 to INV511, INV519: TRL's online trainers."""
 
 from __future__ import annotations
 
-from grpo_lint.diagnostics import WARNING
+from grpo_lint.diagnostics import ERROR, WARNING
 from grpo_lint.rules.invariants.relation import (
     Operands,
     divisors,
@@ -28,6 +28,10 @@ LAUNCH = (
     "$ accelerate launch --num_processes 7 grpo.py --model_name_or_path Qwen/Qwen2.5-1.5B-Instruct --output_dir out"
     " --learning_rate 1e-6"
 )
+ENTRY = (
+    "$ trl grpo --model_name_or_path Qwen/Qwen2.5-1.5B-Instruct --dataset_name trl-lib/tldr --output_dir out"
+    " --reward_funcs accuracy_reward"
+)
 
 
 def groups(run: RunConfig) -> bool:
@@ -37,6 +41,11 @@ def groups(run: RunConfig) -> bool:
 
 def grpo(run: RunConfig) -> bool:
     return run.engine == "grpo"
+
+
+def command(run: RunConfig) -> bool:
+    """Whether it is `trl grpo` itself, which takes what its line and its file say."""
+    return grpo(run) and any(word.text.rsplit("/", 1)[-1] == "trl" for word in run.command[:4])
 
 
 @relation(
@@ -302,6 +311,30 @@ def weights(o: Operands) -> Iterator[Finding]:
                 "functions",
                 help="give one weight for each",
             )
+
+
+@relation(
+    "INV519", "no-reward-function", "trl",
+    functions=value("--reward_funcs"), model=value("--reward_model_name_or_path"), file=value("--config"),
+    when=command, since="0.18.0",
+    topics=("reward",),
+    bad=ENTRY.removesuffix(" --reward_funcs accuracy_reward"),
+    good=ENTRY,
+    unless="A config that isn't at hand may name them.",
+    source="TRL 0.18.2 to 1.16.0 `scripts/grpo.py`: the list stays empty; 1.9.2 to 1.16.0 `trainer/grpo_trainer.py`: "
+    '"No reward source provided."',
+)  # fmt: skip
+def no_reward(o: Operands) -> Iterator[Finding]:
+    """`trl grpo` optimises the reward functions that it is given, and has none by default."""
+    if o.run.complete and o.functions in (None, []) and o.model is None:
+        refused = o.run.before("trl", "1.9.0") is False
+        yield o.fault(
+            "functions",
+            "no --reward_funcs and no --reward_model_name_or_path: "
+            + ("TRL refuses to start" if refused else "nothing is optimised"),
+            help="add --reward_funcs accuracy_reward, say, or a function of your own by its dotted name",
+            severity=ERROR if refused else WARNING,
+        )
 
 
 RULES: tuple[Rule, ...] = tuple(relations(globals()))

@@ -1,10 +1,10 @@
-"""INV512 to INV519, INV535 to INV537: the engine, the model and the processes of TRL's online trainers."""
+"""INV512 to INV518, INV535 to INV537: the engine, the model and the processes of TRL's online trainers."""
 
 from __future__ import annotations
 
 from grpo_lint.diagnostics import ERROR, WARNING
 from grpo_lint.frameworks.models import mixture_of_experts
-from grpo_lint.rules.invariants.launchers import visible_gpus
+from grpo_lint.rules.invariants.launchers import VISIBLE, visible_gpus
 from grpo_lint.rules.invariants.relation import (
     Operands,
     divisors,
@@ -19,19 +19,14 @@ from grpo_lint.rules.invariants.relation import (
     told,
     value,
 )
-from grpo_lint.rules.invariants.trl import BATCH, GROUP, LAUNCH, grpo
+from grpo_lint.rules.invariants.trl import BATCH, ENTRY, GROUP, LAUNCH, grpo
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from grpo_lint.rules.rule import Finding, Rule
-    from grpo_lint.runconfig import RunConfig
 
-ENTRY = (
-    "$ trl grpo --model_name_or_path Qwen/Qwen2.5-1.5B-Instruct --dataset_name trl-lib/tldr --output_dir out"
-    " --reward_funcs accuracy_reward"
-)
 FILE = (
     "model_name_or_path: Qwen/Qwen2.5-1.5B-Instruct\noutput_dir: out\nnum_generations: 8\nlearning_rate: 1.0e-6\n"
     "per_device_train_batch_size: 8\nuse_vllm: true\n"
@@ -40,15 +35,11 @@ TP, MODE = "--vllm_tensor_parallel_size", "--vllm_mode"
 SPLIT = f"{LAUNCH} {BATCH} 7 {GROUP} 7"
 
 
-def command(run: RunConfig) -> bool:
-    """Whether it is `trl grpo` itself, which takes what its line and its file say."""
-    return grpo(run) and any(word.text.rsplit("/", 1)[-1] == "trl" for word in run.command[:4])
-
-
 @relation(
     "INV512", "engine-tensor-size-does-not-divide-processes", "trl",
     vllm=flag("--use_vllm"), mode=value(MODE), tp=number(TP), world=processes(),
     when=grpo, since="0.18.0",
+    mentions=("vllm_tensor_parallel",),
     topics=("parallel", "rollout"),
     bad=f"{SPLIT} --use_vllm True {MODE} colocate {TP} 2",
     good=f"{SPLIT} --use_vllm True {MODE} colocate {TP} 1",
@@ -73,6 +64,7 @@ def engine_size(o: Operands) -> Iterator[Finding]:
     low=value("--vllm_importance_sampling_clip_min"),
     high=value("--vllm_importance_sampling_clip_max", "--vllm_importance_sampling_cap"),
     when=grpo, since="1.9.0",
+    mentions=("importance_sampling_mode",),
     topics=("clipping",),
     bad=f"{FILE}vllm_importance_sampling_mode: token_truncate\nvllm_importance_sampling_clip_max: null",
     good=f"{FILE}vllm_importance_sampling_mode: token_truncate\nvllm_importance_sampling_clip_max: 3.0",
@@ -92,6 +84,7 @@ def truncation(o: Operands) -> Iterator[Finding]:
     cp=of("accelerate", "parallelism_config.parallelism_config_cp_size"),
     sp=of("accelerate", "parallelism_config.parallelism_config_sp_size"),
     when=grpo, since="1.5.0",
+    mentions=("parallelism_config",),
     topics=("parallel", "length"),
     files={"fsdp.yaml": "compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nnum_processes: 8\n"
            "fsdp_config:\n  fsdp_version: 2\nparallelism_config:\n  parallelism_config_cp_size: 2\n",
@@ -116,6 +109,7 @@ def sequence_dimension(o: Operands) -> Iterator[Finding]:
     "INV515", "loss-and-importance-level", "trl",
     level=value("--importance_sampling_level"), loss=value("--loss_type"),
     when=grpo, severity=WARNING, since="0.29.0",
+    mentions=("loss_type", "importance_sampling_level"),
     topics=("loss",),
     bad=f"{ENTRY} --loss_type luspo --importance_sampling_level token",
     good=f"{ENTRY} --loss_type luspo --importance_sampling_level sequence",
@@ -136,6 +130,7 @@ def levels(o: Operands) -> Iterator[Finding]:
     "INV516", "several-gpus-for-one-process", "trl",
     world=processes(),
     when=grpo, since="0.14.0",
+    mentions=VISIBLE,
     topics=("parallel",),
     bad="$ CUDA_VISIBLE_DEVICES=0,1,2,3 python grpo.py --model_name_or_path Qwen/Qwen2.5-1.5B-Instruct"
     f" --output_dir out --learning_rate 1e-6 {BATCH} 8 {GROUP} 8",
@@ -169,6 +164,7 @@ def data_parallel(o: Operands) -> Iterator[Finding]:
     "INV517", "fused-loss-of-liger", "trl",
     liger=flag("--use_liger_kernel"), config=given("--liger_kernel_config"),
     when=grpo, since="1.16.0",
+    mentions=("liger",),
     topics=("loss",),
     bad=f"{ENTRY} --use_liger_kernel True"
     " --liger_kernel_config '{\"fused_linear_cross_entropy\": true}'",
@@ -190,6 +186,7 @@ def liger(o: Operands) -> Iterator[Finding]:
     kwargs=given("--gradient_checkpointing_kwargs", "--gradient_checkpointing_kwargs.use_reentrant"),
     stage=of("deepspeed", "zero_optimization.stage"),
     when=grpo, severity=WARNING, since="0.14.0",
+    mentions=("gradient_checkpointing_kwargs",),
     topics=("lora", "zero", "memory"),
     files={"ds.json": '{"zero_optimization": {"stage": 3}, "bf16": {"enabled": true}, "gradient_clipping": 1.0,\n'
            ' "train_micro_batch_size_per_gpu": "auto"}'},
@@ -220,33 +217,10 @@ def reentrant(o: Operands) -> Iterator[Finding]:
 
 
 @relation(
-    "INV519", "no-reward-function", "trl",
-    functions=value("--reward_funcs"), model=value("--reward_model_name_or_path"), file=value("--config"),
-    when=command, since="0.18.0",
-    topics=("reward",),
-    bad=ENTRY.removesuffix(" --reward_funcs accuracy_reward"),
-    good=ENTRY,
-    unless="A config that isn't at hand may name them.",
-    source="TRL 0.18.2 to 1.16.0 `scripts/grpo.py`: the list stays empty; 1.9.2 to 1.16.0 `trainer/grpo_trainer.py`: "
-    '"No reward source provided."',
-)  # fmt: skip
-def no_reward(o: Operands) -> Iterator[Finding]:
-    """`trl grpo` optimises the reward functions that it is given, and has none by default."""
-    if o.run.complete and o.functions in (None, []) and o.model is None:
-        refused = o.run.before("trl", "1.9.0") is False
-        yield o.fault(
-            "functions",
-            "no --reward_funcs and no --reward_model_name_or_path: "
-            + ("TRL refuses to start" if refused else "nothing is optimised"),
-            help="add --reward_funcs accuracy_reward, say, or a function of your own by its dotted name",
-            severity=ERROR if refused else WARNING,
-        )
-
-
-@relation(
     "INV535", "adapter-on-the-head", "trl",
     peft=flag("--use_peft"), modules=given("--lora_target_modules"),
     when=grpo, since="1.16.0",
+    mentions=("target_modules",),
     topics=("lora",),
     bad=f"{ENTRY} --use_peft True --lora_target_modules q_proj v_proj lm_head",
     good=f"{ENTRY} --use_peft True --lora_target_modules q_proj v_proj",
@@ -265,6 +239,7 @@ def head(o: Operands) -> Iterator[Finding]:
     "INV536", "router-loss-of-a-dense-model", "trl",
     coefficient=number("--router_aux_loss_coef"), path=told("model_path"),
     when=grpo, since="1.16.0",
+    mentions=("router_aux",),
     topics=("moe", "loss"),
     bad=f"{ENTRY} --router_aux_loss_coef 0.001",
     good="$ trl grpo --model_name_or_path Qwen/Qwen3-30B-A3B --dataset_name trl-lib/tldr --output_dir out"
@@ -285,6 +260,7 @@ def router_loss(o: Operands) -> Iterator[Finding]:
     "INV537", "device-of-the-engine-is-taken", "trl",
     vllm=flag("--use_vllm"), device=given("--vllm_device"), world=processes(),
     when=grpo, since="0.14.0", until="0.16.0",
+    mentions=("use_vllm",),
     topics=("parallel", "rollout"),
     bad=f"$ CUDA_VISIBLE_DEVICES=0 python grpo.py --model_name_or_path Qwen/Qwen2.5-1.5B-Instruct --output_dir out"
     f" --learning_rate 1e-6 {BATCH} 8 {GROUP} 8 --use_vllm True",

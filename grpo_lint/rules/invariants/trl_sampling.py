@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from grpo_lint.diagnostics import NOTE, WARNING
 from grpo_lint.rules.invariants.relation import Operands, flag, given, number, relation, relations, value
-from grpo_lint.rules.invariants.trl import grpo
-from grpo_lint.rules.invariants.trl_engines import ENTRY, MODE, TP
+from grpo_lint.rules.invariants.trl import ENTRY, grpo
+from grpo_lint.rules.invariants.trl_engines import MODE, TP
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     "INV531", "rollout-is-greedy-in-trl", "trl",
     temperature=number("--temperature"),
     when=grpo, since="0.14.0",
+    mentions=("temperature",),
     topics=("sampling", "group"),
     bad=f"{ENTRY} --temperature 0",
     good=f"{ENTRY} --temperature 1.0",
@@ -37,6 +38,7 @@ def greedy(o: Operands) -> Iterator[Finding]:
     "INV532", "distribution-is-cut-off-in-trl", "trl",
     p=given("--top_p"), k=given("--top_k"), minimum=given("--min_p"),
     when=grpo, severity=NOTE, since="0.14.0",
+    mentions=("top_p", "top_k", "min_p"),
     topics=("sampling",),
     bad=f"{ENTRY} --top_p 0.9",
     good=f"{ENTRY} --top_p 1.0",
@@ -66,6 +68,7 @@ def cut_off(o: Operands) -> Iterator[Finding]:
     vllm=flag("--use_vllm"), length=number("--vllm_max_model_length", "--vllm_max_model_len"),
     prompt=given("--max_prompt_length"), completion=value("--max_completion_length"),
     when=grpo, since="0.15.0",
+    mentions=("vllm_max_model",),
     topics=("length", "rollout"),
     bad=f"{ENTRY} --use_vllm True {MODE} colocate --vllm_max_model_length 2048"
     " --max_completion_length 4096",
@@ -101,6 +104,7 @@ def engine_length(o: Operands) -> Iterator[Finding]:
     vllm=flag("--use_vllm"), mode=value(MODE), share=given("--vllm_gpu_memory_utilization"), tp=given(TP),
     sleep=given("--vllm_enable_sleep_mode"), host=given("--vllm_server_host"), url=given("--vllm_server_base_url"),
     when=grpo, severity=WARNING, since="0.18.0",
+    mentions=("vllm",),
     topics=("rollout", "memory"),
     bad=f"{ENTRY} --use_vllm True {MODE} server --vllm_gpu_memory_utilization 0.9",
     good=f"{ENTRY} --use_vllm True {MODE} colocate --vllm_gpu_memory_utilization 0.3",

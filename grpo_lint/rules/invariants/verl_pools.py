@@ -1,8 +1,8 @@
-"""INV150, INV160 to INV174: verl's pools of GPUs beside the trainer's, its other engines, and what they can't do."""
+"""INV160 to INV174: verl's pools of GPUs beside the trainer's, its other engines, and what they can't do."""
 
 from __future__ import annotations
 
-from grpo_lint.diagnostics import ERROR, NOTE, WARNING
+from grpo_lint.diagnostics import ERROR, WARNING
 from grpo_lint.frameworks.verl import MEGATRON, MODEL, ROLLOUT
 from grpo_lint.rules.avoidance.verl_run import adapters, fsdp, megatron, positive
 from grpo_lint.rules.invariants.relation import (
@@ -15,7 +15,6 @@ from grpo_lint.rules.invariants.relation import (
     relations,
     value,
 )
-from grpo_lint.rules.invariants.verl_batches import BATCH, DYNAMIC, GPUS, MINI, NODES, PER_GPU, validated
 from grpo_lint.rules.invariants.verl_engines import DP, ENGINE, PROMPT, RESPONSE, TP
 from grpo_lint.rules.invariants.verl_values import ASYNC
 
@@ -25,58 +24,10 @@ if TYPE_CHECKING:
 
     from grpo_lint.rules.rule import Finding, Rule
 
-PP = f"{ROLLOUT}.pipeline_model_parallel_size"
 SPLIT = f"{ROLLOUT}.disaggregation"
 LOSS, TEACHER = "distillation.distillation_loss", "distillation.teacher_models.teacher_model"
 TEACHING = f"distillation.enabled=True distillation.nnodes=1 distillation.n_gpus_per_node=8 {TEACHER}.model_path=m"
-CRITIC = (
-    f"algorithm.adv_estimator=gae {BATCH}=64 {MINI}=64 {DYNAMIC}=True {ROLLOUT}.n=1 critic.use_dynamic_bsz=False"
-    " critic.ppo_mini_batch_size=64 critic.ppo_micro_batch_size_per_gpu=null"
-)
 DELTA = f"{ROLLOUT}.checkpoint_engine.backend"
-
-
-@relation(
-    "INV150", "rollout-engine-spans-nodes", "verl",
-    tp=number(TP), dp=value(DP), gpus=number(GPUS), nodes=number(NODES), engine=value(ENGINE),
-    since="0.6.0",
-    topics=("parallel", "rollout"),
-    bad=f"{ENGINE}=vllm {GPUS}=4 {NODES}=3 {TP}=6 {BATCH}=48 {MINI}=48 {DYNAMIC}=True",
-    good=f"{ENGINE}=vllm {GPUS}=4 {NODES}=3 {TP}=4 {BATCH}=48 {MINI}=48 {DYNAMIC}=True",
-    target="verl=0.9.1",
-    unless="A rollout on GPUs of its own has nodes of its own.",
-    source="verl 0.6.1 to 0.9.1, `workers/rollout/replica.py`: \"world_size ... must be divisible by gpus_per_node\". "
-    "verl-project/verl#1785.",
-)  # fmt: skip
-def spanning(o: Operands) -> Iterator[Finding]:
-    """An engine that is larger than a node takes whole nodes, and then each token crosses the network.
-
-    Tensor parallelism exchanges activations twice in each layer, for each token that is generated. An engine over two
-    nodes is slower than two engines, unless the model needs the memory of both.
-    """
-    dp = o.dp if type(o.dp) is int else 1
-    size = o.tp * dp
-    if o.run.async_rollout.value is not False or o.engine in ("hf", None) or min(size, o.gpus) < 1:
-        return
-    if o.gpus * o.nodes % size or (o.engine == "vllm" and dp > 1 and o.gpus % o.tp):
-        return  # INV121 and INV139 say so
-    if size > o.gpus and size % o.gpus:
-        yield o.fault(
-            "tp",
-            f"a rollout engine of {o('tp')}" + (f" x {o('dp')}" if dp > 1 else "") + f" takes {size} GPUs, which are"
-            f" not whole nodes of {o.gpus}: verl asserts that they are",
-            "gpus",
-            help=f"set {TP} to a divisor or a multiple of {o.gpus}",
-        )
-    elif o.tp > o.gpus:
-        yield o.fault(
-            "tp",
-            f"rollout {o('tp')} > {o.gpus} GPUs of a node: each engine spans {o.tp // o.gpus} nodes, and each layer's"
-            " activations cross the network for every token",
-            "gpus",
-            help=f"set {TP} to {o.gpus} or less, if the model fits into one node",
-            severity=NOTE,
-        )
 
 
 @relation(
@@ -85,6 +36,7 @@ def spanning(o: Operands) -> Iterator[Finding]:
     backend=value(f"{SPLIT}.transfer_backend"), protocol=value(f"{SPLIT}.mooncake_protocol"),
     port=value(f"{SPLIT}.bootstrap_port"),
     since="0.9.0",
+    mentions=("disaggregation",),
     topics=("rollout",),
     bad=f"{ENGINE}=vllm {SPLIT}.enabled=True {SPLIT}.transfer_backend=nccl",
     good=f"{ENGINE}=vllm {SPLIT}.enabled=True {SPLIT}.transfer_backend=nixl",
@@ -113,6 +65,7 @@ def split_sizes(o: Operands) -> Iterator[Finding]:
     gradient=value(f"{LOSS}.use_policy_gradient"), k=value(f"{LOSS}.topk"),
     logprobs=value(f"{TEACHER}.inference.engine_kwargs.vllm.max_logprobs"),
     since="0.8.0",
+    mentions=("distillation",),
     topics=("loss",),
     bad=f"{TEACHING} {LOSS}.loss_mode=k1",
     good=f"{TEACHING} {LOSS}.loss_mode=k1 {LOSS}.use_policy_gradient=True",
@@ -144,6 +97,7 @@ def distillation_loss(o: Operands) -> Iterator[Finding]:
     dp=number(f"{TEACHER}.inference.data_parallel_size"),
     length=value(f"{TEACHER}.inference.max_model_len"), prompt=number(PROMPT), response=number(RESPONSE),
     when=is_own, since="0.8.0",
+    mentions=("distillation",),
     topics=("parallel",),
     bad=f"distillation.enabled=True {TEACHER}.model_path=Qwen/Qwen3-32B",
     good=f"distillation.enabled=True distillation.nnodes=1 {TEACHER}.model_path=Qwen/Qwen3-32B",
@@ -181,68 +135,10 @@ def teacher_pool(o: Operands) -> Iterator[Finding]:
 
 
 @relation(
-    "INV163", "batch-does-not-divide-by-micro-batches", "verl",
-    batch=number(BATCH), n=number(f"{ROLLOUT}.n"), each=number(PER_GPU),
-    tp=number(f"{MEGATRON}.tensor_model_parallel_size"),
-    pp=number(f"{MEGATRON}.pipeline_model_parallel_size"), cp=number(f"{MEGATRON}.context_parallel_size"),
-    gpus=number(GPUS), nodes=number(NODES), dynamic=flag(DYNAMIC),
-    when=lambda run: megatron(run) and validated(run), since="0.4.0",
-    topics=("batch", "parallel"),
-    bad=f"model_engine=megatron {BATCH}=60 {ROLLOUT}.n=5 {GPUS}=8 {MEGATRON}.tensor_model_parallel_size=2 {MINI}=60"
-    f" {PER_GPU}=4 {ROLLOUT}.log_prob_micro_batch_size_per_gpu=4",
-    good=f"model_engine=megatron {BATCH}=64 {ROLLOUT}.n=5 {GPUS}=8 {MEGATRON}.tensor_model_parallel_size=2 {MINI}=64"
-    f" {PER_GPU}=4 {ROLLOUT}.log_prob_micro_batch_size_per_gpu=4",
-    target="verl=0.9.1",
-    unless="With `use_dynamic_bsz` micro-batches are made by their tokens.",
-    source="verl 0.4.0, 0.5.0, `trainer/ppo/ray_trainer.py`; 0.6.0 to 0.9.1, `utils/config.py`: `validate_config`.",
-)  # fmt: skip
-def megatron_batch(o: Operands) -> Iterator[Finding]:
-    """On Megatron a batch's responses are dealt out in micro-batches to the data-parallel ranks."""
-    size, world, total = o.tp * o.pp * o.cp, o.gpus * o.nodes, o.batch * o.n
-    if o.dynamic or size <= 0 or o.each <= 0 or world % size:
-        return
-    least = world // size * o.each
-    if least and total % least:
-        yield o.fault(
-            "batch",
-            f"{o('batch')} x {o('n')} = {total} responses are not a multiple of {world // size} data-parallel ranks x"
-            f" {o('each')} = {least}, which verl refuses",
-            "n",
-            "each",
-            "gpus",
-            "nodes",
-            help=f"make {BATCH} x n a multiple of {least}",
-        )
-
-
-@relation(
-    "INV165", "critic-micro-batch-does-not-divide", "verl",
-    micro=number("critic.ppo_micro_batch_size"), mini=number("critic.ppo_mini_batch_size"),
-    dynamic=flag("critic.use_dynamic_bsz"), estimator=value("algorithm.adv_estimator"), enable=value("critic.enable"),
-    when=validated, since="0.2",
-    topics=("batch", "critic"),
-    bad=f"{CRITIC} critic.ppo_micro_batch_size=24",
-    good=f"{CRITIC} critic.ppo_micro_batch_size=16",
-    target="verl=0.7.1",
-    source="verl 0.2 to 0.5.0, `trainer/ppo/ray_trainer.py`; 0.6.0 to 0.9.1, `workers/config/critic.py`: "
-    "`__post_init__`.",
-)  # fmt: skip
-def critic_divides(o: Operands) -> Iterator[Finding]:
-    """The critic's older micro-batch counts over all GPUs and has to divide its mini-batch."""
-    trained = o.enable is True or (o.enable is None and o.estimator == "gae")
-    if trained and not o.dynamic and o.micro > 0 and o.mini % o.micro:
-        yield o.fault(
-            "micro",
-            f"critic.{o('mini')} is not a multiple of critic.{o('micro')}, which verl refuses",
-            "mini",
-            help="use critic.ppo_micro_batch_size_per_gpu, or a micro-batch that divides the mini-batch",
-        )
-
-
-@relation(
     "INV166", "layered-summon-without-adapter", "verl",
     layered=flag(f"{ROLLOUT}.layered_summon"), engine=value(ENGINE),
     when=fsdp, severity=WARNING, since="0.4.0",
+    mentions=("layered_summon",),
     topics=("memory", "rollout", "lora"),
     bad=f"{ENGINE}=vllm {ROLLOUT}.layered_summon=True",
     good=f"{ENGINE}=vllm {ROLLOUT}.layered_summon=True {ROLLOUT}.load_format=safetensors {MODEL}.lora_rank=32",
@@ -270,6 +166,7 @@ def layered(o: Operands) -> Iterator[Finding]:
     "INV171", "quantisation-aware-training-needs-bridge", "verl",
     on=flag(f"{MEGATRON}.qat.enable"), vanilla=flag(f"{MEGATRON}.vanilla_mbridge"),
     when=megatron, since="0.8.0",
+    mentions=("qat",),
     topics=("precision",),
     bad=f"model_engine=megatron {MEGATRON}.qat.enable=True {MEGATRON}.vanilla_mbridge=True",
     good=f"model_engine=megatron {MEGATRON}.qat.enable=True {MEGATRON}.vanilla_mbridge=False",
@@ -293,6 +190,7 @@ def quantised(o: Operands) -> Iterator[Finding]:
     backend=value(DELTA), engine=value(ENGINE), dp=value(DP), split=flag(f"{SPLIT}.enabled"),
     tp=number(TP), own=value(f"{ROLLOUT}.engine_kwargs.vllm.tensor_parallel_size"),
     since="0.9.1",
+    mentions=("checkpoint_engine",),
     topics=("weight-sync", "rollout"),
     bad=f"{ASYNC} {ROLLOUT}.nnodes=1 {ENGINE}=trtllm {DELTA}=delta_sharded",
     good=f"{ASYNC} {ROLLOUT}.nnodes=1 {ENGINE}=vllm {DELTA}=delta_sharded",
@@ -321,6 +219,7 @@ def delta(o: Operands) -> Iterator[Finding]:
     "INV174", "engine-release-is-too-old", "verl",
     engine=value(ENGINE), quantization=value(f"{ROLLOUT}.quantization"), mtp=flag(f"{MODEL}.mtp.enable_rollout"),
     since="0.7.0",
+    mentions=("quantization", "mtp"),
     topics=("rollout",),
     bad=f"{ENGINE}=sglang {ROLLOUT}.quantization=fp8",
     good=f"{ENGINE}=sglang",
