@@ -96,6 +96,44 @@ def test_a_file_of_nemo_does_not_tell_the_environment(tmp_path: Path, monkeypatc
     assert len(found(tmp_path, monkeypatch, f"{line} policy.dtensor_cfg.tensor_parallel_size=3", "INV730")) == 1
 
 
+EASYR1 = """\
+data:
+  rollout_batch_size: 512
+algorithm:
+  adv_estimator: grpo
+worker:
+  actor:
+    global_batch_size: 128
+  rollout:
+    n: 5
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "rule", "count"),
+    [
+        ("", "INV750", 0),
+        ("worker.actor.global_batch_size=96", "INV750", 1),
+        ("worker.actor.micro_batch_size_per_device_for_update=3", "INV751", 1),
+        ("worker.actor.global_batch_size=1 trainer.n_gpus_per_node=8", "INV751", 1),
+        ("worker.actor.fsdp.enable_cpu_offload=true", "INV751", 1),
+        ("data.max_response_length=16384", "INV752", 1),
+        ("trainer.n_gpus_per_node=1", "INV753", 1),
+        ("trainer.n_gpus_per_node=$GPUS", "INV753", 0),
+    ],
+)
+def test_easyr1_counts_in_units_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: str, rule: str, count: int
+) -> None:
+    (tmp_path / "base.yaml").write_text(EASYR1)
+    line = f"python3 -m verl.trainer.main config=base.yaml {more}"
+    assert len(found(tmp_path, monkeypatch, line, rule)) == count
+
+
+def test_a_base_of_easyr1_alone_proves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not found(tmp_path, monkeypatch, EASYR1.replace("128", "96"), "INV750", "base.yaml")
+
+
 @pytest.mark.parametrize(
     ("text", "count"),
     [

@@ -59,6 +59,7 @@ def test_swift_spreads_a_model_over_the_gpus_of_a_process(
     assert len(found(tmp_path, monkeypatch, text, "INV713")) == count
 
 
+OPENRLHF = "python3 -m openrlhf.cli.train_ppo_ray --pretrain m --vllm_num_engines 8"
 ALLOC = "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"
 
 
@@ -72,6 +73,8 @@ ALLOC = "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"
         (f"{ALLOC} vllm serve m", 0),
         (f"{ALLOC} accelerate launch {SCRIPT} --use_vllm True --vllm_enable_sleep_mode True", 1),
         (f"{ALLOC} accelerate launch {SCRIPT} --use_vllm True", 0),
+        (f"{ALLOC} {OPENRLHF} --colocate_all_models --vllm_enable_sleep", 1),
+        (f"{ALLOC} {OPENRLHF} --vllm_enable_sleep", 0),
         (f"{ALLOC} {SWIFT} --sleep_level 1", 0),  # ms-swift switches it off
     ],
 )
@@ -100,3 +103,20 @@ def test_a_tuner_fills_in_the_stage_of_zero(tmp_path: Path, monkeypatch: pytest.
     assert not found(tmp_path, monkeypatch, line, "INV544")
     (tmp_path / "ds.json").write_text('{"train_micro_batch_size_per_gpu": "auto", "gradient_clipping": 1.0}')
     assert found(tmp_path, monkeypatch, line, "INV544")
+
+
+@pytest.mark.parametrize(
+    ("release", "more", "count"),
+    [
+        ("0.15.2", "", 1),
+        ("0.19.1", "", 0),  # the script may set the steps that count from 0.17 on
+        ("0.19.1", "--gradient_accumulation_steps 8", 0),
+        ("0.19.1", "--gradient_accumulation_steps 3", 1),
+    ],
+)
+def test_accumulation_steps_count_from_trl_0_17_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, release: str, more: str, count: int
+) -> None:
+    (tmp_path / "requirements.txt").write_text(f"trl=={release}\n")
+    line = f"accelerate launch --num_processes 7 {SCRIPT} --per_device_train_batch_size 1 {more}"
+    assert len(found(tmp_path, monkeypatch, line, "INV501")) == count

@@ -38,6 +38,10 @@ def _sleeps(run: RunConfig) -> Setting | None:
         "vllm": ("--enable-sleep-mode", ()),
     }
     switch, others = names[run.framework]
+    if run.framework == "openrlhf":
+        from grpo_lint.frameworks.openrlhf import spelled
+
+        switch, others = spelled(run, switch), tuple(spelled(run, name) for name in others)
     setting = run.option(run.framework, switch)
     on = setting.known and setting.value not in (False, None, 0)
     return setting if on and all(run.option(run.framework, other).value is True for other in others) else None

@@ -48,9 +48,14 @@ def command(run: RunConfig) -> bool:
     return grpo(run) and any(word.text.rsplit("/", 1)[-1] == "trl" for word in run.command[:4])
 
 
+def _accumulated(o: Operands) -> object:
+    """The accumulation steps; 1, their default, where `trl` itself is started; else None, as a script may set them."""
+    return 1 if o.steps is None and command(o.run) and o.run.complete else o.steps
+
+
 @relation(
     "INV501", "groups-do-not-fill-batch", "trl",
-    group=number(GROUP), batch=number(BATCH, otherwise=8), steps=number(STEPS, otherwise=1), reuse=value(REUSE),
+    group=number(GROUP), batch=number(BATCH, otherwise=8), steps=value(STEPS), reuse=value(REUSE),
     whole=value(WHOLE), world=processes(),
     when=groups, since="0.15.0",
     topics=("batch", "group"),
@@ -69,7 +74,9 @@ def group_fills_batch(o: Operands) -> Iterator[Finding]:
     refuses to start. With one GPU of eight kept for vLLM, seven processes are left, and groups of 8 no longer fit.
     """
     old = o.run.before("trl", "0.17.0") is True
-    reuse = 1 if old else o.reuse if type(o.reuse) is int else o.steps
+    reuse = 1 if old else o.reuse if type(o.reuse) is int else _accumulated(o)
+    if type(reuse) is not int:
+        return
     total = o.whole if type(o.whole) is int else o.batch * o.world * reuse
     if o.group < 2 or total <= 0 or not total % o.group:
         return

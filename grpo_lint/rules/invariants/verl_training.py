@@ -1,4 +1,4 @@
-"""INV168 to INV181: what verl computes otherwise than its options say, what it leaves out, and what it never saves."""
+"""INV168 to INV182: what verl computes otherwise than its options say, what it leaves out, and what it never saves."""
 
 from __future__ import annotations
 
@@ -258,6 +258,33 @@ def kl_effect(o: Operands) -> Iterator[Finding]:
         )
     elif not o.loss and not o.reward and o.coefficient > 0 and o["coefficient"].explicit and o["loss"].unset:
         yield o.fault("coefficient", f"{o('coefficient')} has no effect: use_kl_loss is off", "loss")
+
+
+@relation(
+    "INV182", "long-prompt-ends-the-run", "verl",
+    filtered=value("data.filter_overlong_prompts"), truncation=value("data.truncation"),
+    length=number("data.max_prompt_length"),
+    when=is_own, severity=NOTE, since="0.4.0", until="0.7.0",
+    mentions=("truncation", "max_prompt_length", "filter_overlong"),
+    topics=("length",),
+    bad="data.max_prompt_length=1024 data.truncation=error",
+    good="data.max_prompt_length=1024 data.truncation=error data.filter_overlong_prompts=True",
+    target="verl=0.6.1",
+    unless="From 0.7.0 on a longer prompt is cut, whatever `truncation` says.",
+    source="verl 0.4.0 to 0.6.1, `utils/dataset/rl_dataset.py`: RuntimeError; `filter_overlong_prompts`: default False."
+    " verl-project/verl#673.",
+)  # fmt: skip
+def long_prompt(o: Operands) -> Iterator[Finding]:
+    """With `truncation` error, the first prompt that is too long ends the run, at whatever step it comes."""
+    if o.truncation == "error" and o.filtered is False and (o["truncation"].explicit or o["filtered"].explicit):
+        at = "truncation" if o["truncation"].explicit else "filtered"
+        yield o.fault(
+            at,
+            f"data.{o('truncation')} with {o('filtered')}: the first prompt of over {o.length} tokens ends the run",
+            "filtered" if at == "truncation" else "truncation",
+            "length",
+            help="set data.filter_overlong_prompts=True",
+        )
 
 
 RULES: tuple[Rule, ...] = tuple(relations(globals()))
