@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from grpo_lint.settings import Layer
 
-COMMANDS = ("check", "show", "validate", "explain", "rules", "matrix", "guide", "compare")
+COMMANDS = ("check", "show", "validate", "explain", "rules", "matrix", "guide", "compare", "diagnose")
 
 EPILOG = """commands:
   check [PATHS...]   lint files and directories (the default command; default path: .)
@@ -20,6 +20,7 @@ EPILOG = """commands:
   rules              the list of rules
   matrix             which classes of bugs hit which frameworks
   guide fsdp         FSDP1 or FSDP2, from the facts that are told
+  diagnose           what may have caused a symptom, or what a log shows
   compare A B        two ways to do one thing, such as fsdp1 and fsdp2, with sources
 
 `grpo-lint COMMAND --help` tells more."""
@@ -73,6 +74,8 @@ class Options:
     nodes: int | None = None
     offload: bool | None = None
     choices: Sequence[str] = ()
+    symptom: list[str] | None = None
+    log: list[str] | None = None
 
 
 def parser(command: str) -> ArgumentParser:
@@ -105,6 +108,8 @@ def parser(command: str) -> ArgumentParser:
         _add_guide(parser)
     elif command == "compare":
         _add_compare(parser)
+    elif command == "diagnose":
+        _add_diagnose(parser)
     else:
         parser.add_argument("--format", choices=("table", "json"), help="default: table")
     return parser
@@ -187,6 +192,22 @@ def _add_compare(parser: ArgumentParser) -> None:
         "choices", nargs=2, choices=CHOICES, metavar="CHOICE", help=f"two of them: {', '.join(CHOICES)}"
     )
     parser.add_argument("--format", choices=FORMATS, help="default: text")
+
+
+def _add_diagnose(parser: ArgumentParser) -> None:
+    from grpo_lint.commands.diagnose import FORMATS
+
+    parser.add_argument(
+        "paths", nargs="*", metavar="PATH", help="the run's script or config: causes that it shows come first"
+    )
+    parser.add_argument(
+        "--symptom", action="append", metavar="TEXT", help='what goes wrong, such as "loss nan step 3"; may be repeated'
+    )
+    parser.add_argument(
+        "--log", action="append", metavar="FILE", help="a training log; - reads it from input; may be repeated"
+    )
+    parser.add_argument("--format", choices=FORMATS, help="default: text")
+    _add_sources(parser)
 
 
 def _release(text: str) -> str:

@@ -9,6 +9,7 @@ from grpo_lint.settings_file import profile_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from argparse import Action
     from collections.abc import Iterator
 
 
@@ -34,6 +35,7 @@ def flags(command: str) -> Iterator[Flag]:
     known: dict[str, list[str] | str] = {
         **dict.fromkeys(("--select", "--ignore", "--enforce"), rules),
         **dict.fromkeys(("--settings", "--baseline", "--write-baseline", "--diff-file", "--stdin-filename"), "files"),
+        **dict.fromkeys(("--log", "--config-file"), "files"),
         "--output": list(FORMATS),
         "--profile": profile_names(),
     }
@@ -46,7 +48,20 @@ def flags(command: str) -> Iterator[Flag]:
 
 
 def _positional(command: str) -> list[str] | str:
-    return [name for rule in RULES for name in (rule.id, rule.name)] if command == "explain" else "files"
+    """The words that may stand in a command's place for arguments, or "files"."""
+    if command == "explain":
+        return [name for rule in RULES for name in (rule.id, rule.name)]
+    choices = [str(word) for action in _arguments(command) for word in action.choices or ()]
+    return choices or "files" if _arguments(command) else []
+
+
+def _takes_files(command: str) -> bool:
+    """Whether paths may stand among a command's arguments."""
+    return any(action.dest == "paths" for action in _arguments(command))
+
+
+def _arguments(command: str) -> list[Action]:
+    return [action for action in parser(command)._actions if not action.option_strings]
 
 
 def _bash() -> str:
@@ -72,21 +87,25 @@ def _bash() -> str:
     for command in COMMANDS:
         names = " ".join(name for flag in flags(command) for name in flag.names)
         lines.append(f"            {command}) words='{names}' ;;")
-    explained = _positional("explain")
     lines += [
         "        esac",
         '        COMPREPLY=($(compgen -W "$words" -- "$current"))',
-        "    elif [[ $command == explain && $COMP_CWORD -gt 1 ]]; then",
-        f"        {_bash_words(explained)}",
         "    elif [[ $COMP_CWORD == 1 ]]; then",
         f'        COMPREPLY=($(compgen -W \'{" ".join(COMMANDS)}\' -- "$current") $(compgen -f -- "$current"))',
-        "    else",
-        '        COMPREPLY=($(compgen -f -- "$current"))',
-        "    fi",
+        '    else case "$command" in',
+        *(f"        {command}) {_bash_arguments(command)} ;;" for command in COMMANDS),
+        "    esac; fi",
         "}",
         "complete -o filenames -F _grpo_lint grpo-lint",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _bash_arguments(command: str) -> str:
+    words = _bash_words(_positional(command))
+    if isinstance(_positional(command), list) and _takes_files(command):
+        return words.removesuffix(")") + ' $(compgen -f -- "$current"))'
+    return words
 
 
 def _bash_words(values: list[str] | str) -> str:
@@ -105,10 +124,16 @@ def _zsh() -> str:
             for name in flag.names:
                 value = "" if flag.values is None else ":value:" + _zsh_words(flag.values)
                 lines.append(f"            {_zsh_quoted(f'*{name}[{_zsh_text(flag.help)}]{value}')} \\")
-        words = _zsh_words(_positional(command))
-        lines.append(f"            {_zsh_quoted(f'*:argument:{words}')} ;;")
+        lines.append(f"            {_zsh_quoted(f'*:argument:{_zsh_arguments(command)}')} ;;")
     lines += ["    esac", "}", "compdef _grpo_lint grpo-lint"]
     return "\n".join(lines) + "\n"
+
+
+def _zsh_arguments(command: str) -> str:
+    words = _positional(command)
+    if isinstance(words, list) and _takes_files(command):
+        return f"{{compadd {' '.join(words)}; _files}}"
+    return _zsh_words(words)
 
 
 def _zsh_words(values: list[str] | str) -> str:
@@ -139,7 +164,8 @@ def _fish() -> str:
             lines.append(f"complete -c grpo-lint -n '{condition}' {names}{values} -d {_fish_quoted(flag.help)}")
         words = _positional(command)
         if isinstance(words, list):
-            lines.append(f"complete -c grpo-lint -n '{condition}' -f -a {_fish_quoted(' '.join(words))}")
+            alone = "" if _takes_files(command) else " -f"
+            lines.append(f"complete -c grpo-lint -n '{condition}'{alone} -a {_fish_quoted(' '.join(words))}")
     return "\n".join(lines) + "\n"
 
 

@@ -97,7 +97,7 @@ def _sound(rule: Rule, run: RunConfig) -> Verdict:
         worst = max(findings, key=lambda finding: RANK[finding.severity or rule.severity])
         state: State = "fail" if (worst.severity or rule.severity) == "error" else "warn"
         return Verdict(state, worst.message, worst.at, "", worst.others, worst.help)
-    return _clear(rule, run) if concerned else aside
+    return clear(rule, run) if concerned else aside
 
 
 def joined(names: Sequence[str]) -> str:
@@ -105,7 +105,7 @@ def joined(names: Sequence[str]) -> str:
     return " and ".join(part for part in (", ".join(names[:-1]), *names[-1:]) if part)
 
 
-def _clear(rule: Rule, run: RunConfig) -> Verdict:
+def clear(rule: Rule, run: RunConfig) -> Verdict:
     """The verdict of a sound form that finds nothing: a pass only where all that it needs is told."""
     missing = [name for name in rule.needs if getattr(run, name).unset]
     fields = rule.needs or FORMS[rule.id].fields

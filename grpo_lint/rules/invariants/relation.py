@@ -157,9 +157,9 @@ SETTLED = {"verl": "0.5.0", "trl": "0.19.0"}
 
 
 class Relation(Rule):
-    """A rule made of a relation; its page is put together from what the declaration says."""
+    """A rule made of a relation. `ready` is the run asked about last, with its operands where they are decided."""
 
-    __slots__ = ("_ready", "bad", "bounds", "files", "good", "operands", "source", "target", "unless", "when")
+    __slots__ = ("bad", "bounds", "files", "good", "operands", "ready", "source", "target", "unless", "when")
 
     def __init__(self, id: str, name: str, frameworks: tuple[str, ...], docstring: str | None, **more: Any) -> None:
         super().__init__(id, name, docstring, frameworks=frameworks, **more)
@@ -168,7 +168,7 @@ class Relation(Rule):
         self.operands: dict[str, Operand] = {}
         self.bounds = (frameworks[0], "", "")
         self.when: Callable[[RunConfig], bool] | None = None
-        self._ready: tuple[RunConfig | None, Operands | None] = (None, None)
+        self.ready: tuple[RunConfig | None, Operands | None] = (None, None)
 
     @property
     def page(self) -> str:
@@ -178,7 +178,7 @@ class Relation(Rule):
 
     def undecided(self, run: RunConfig) -> str:
         """As for every rule. What is read on the way is kept for the check that follows."""
-        self._ready = (run, None)
+        self.ready = (run, None)
         framework = run.framework if run.framework in self.frameworks else self.frameworks[0]
         if not takes_part(run, framework) or (self.when is not None and not self.when(run)):
             return ""
@@ -191,7 +191,7 @@ class Relation(Rule):
         o = Operands(run, f"from {package} {since} on" if old is None else "")
         reason = self._fill(o, framework)
         if reason == "":
-            self._ready = (run, o)
+            self.ready = (run, o)
         return reason or ""
 
     def _fill(self, o: Operands, framework: str) -> str | None:
@@ -216,9 +216,9 @@ class Relation(Rule):
         return reason
 
     def judge(self, run: RunConfig, body: Body) -> Iterable[Finding]:
-        if self._ready[0] is not run:
+        if self.ready[0] is not run:
             self.undecided(run)
-        o = self._ready[1]
+        o = self.ready[1]
         return body(o) if o is not None else ()
 
 
