@@ -56,10 +56,11 @@ def stems(text: str) -> list[str]:
     return [_stem(word) for word in words if word and word not in _SAYS_NOTHING]
 
 
-_SAYS_NOTHING = frozenset(
-    "a an the my our its it i we very at of on in for with by and but or still always just only does do did has have had "  # noqa: SIM905
-    "been be ever any some this that there when while after get gets got getting keep keeps".split()
-)
+_FILLERS = """
+a an the my our its it i we very at of on in for with by and but or still always just only does do did has have had been
+be ever any some this that there when while after get gets got getting keep keeps
+"""
+_SAYS_NOTHING = frozenset(_FILLERS.split())
 
 
 def _stem(word: str) -> str:
