@@ -19,9 +19,9 @@ EPILOG = """commands:
   explain RULE...    a rule's page
   rules              the list of rules
   matrix             which classes of bugs hit which frameworks
-  guide fsdp         FSDP1 or FSDP2, from the facts that are told
-  diagnose           what may have caused a symptom, or what a log shows
+  guide TOPIC        which of two ways to take (fsdp, zero, sync, sleep, engine), for runs or from facts
   compare A B        two ways to do one thing, such as fsdp1 and fsdp2, with sources
+  diagnose           what may have caused a symptom, or what a log shows
 
 `grpo-lint COMMAND --help` tells more."""
 
@@ -71,8 +71,18 @@ class Options:
     topic: str = ""
     torch: str | None = None
     verl: str | None = None
+    deepspeed: str | None = None
     nodes: int | None = None
+    gpus: int | None = None
     offload: bool | None = None
+    fits: bool | None = None
+    muon: bool | None = None
+    separate: bool | None = None
+    adapters: bool | None = None
+    rslora: bool | None = None
+    mtp: bool | None = None
+    npu: bool | None = None
+    resync: bool | None = None
     choices: Sequence[str] = ()
     symptom: list[str] | None = None
     log: list[str] | None = None
@@ -173,16 +183,23 @@ def _add_matrix(parser: ArgumentParser) -> None:
 def _add_guide(parser: ArgumentParser) -> None:
     import argparse
 
-    from grpo_lint.commands.guide import FORMATS, TOPICS
+    from grpo_lint.choices.facts import FACTS
+    from grpo_lint.choices.known import TOPICS, load
+    from grpo_lint.commands.guide import FORMATS
 
-    parser.add_argument("topic", choices=TOPICS, help="what to choose: the FSDP version of verl's actor and critic")
-    parser.add_argument("--torch", type=_release, metavar="RELEASE", help="the release of torch")
-    parser.add_argument("--verl", type=_release, metavar="RELEASE", help="the release of verl")
-    parser.add_argument("--nodes", type=_count, metavar="N", help="how many machines the run has")
-    parser.add_argument(
-        "--offload", action=argparse.BooleanOptionalAction, help="whether parameters are offloaded to the CPU"
-    )
+    about = "; ".join(f"{topic}: {load(topic)['about']}" for topic in TOPICS)
+    parser.add_argument("topic", choices=tuple(TOPICS), metavar="TOPIC", help=about)
+    parser.add_argument("paths", nargs="*", metavar="PATH", help="the runs' scripts or configs, which tell the facts")
     parser.add_argument("--format", choices=FORMATS, help="default: text")
+    group = parser.add_argument_group("facts, which rule what the paths say")
+    for name, (kind, help) in FACTS.items():
+        if kind == "release":
+            group.add_argument(f"--{name}", type=_release, metavar="RELEASE", help=help)
+        elif kind == "count":
+            group.add_argument(f"--{name}", type=_count, metavar="N", help=help)
+        else:
+            group.add_argument(f"--{name}", action=argparse.BooleanOptionalAction, help=help)
+    _add_sources(parser)
 
 
 def _add_compare(parser: ArgumentParser) -> None:

@@ -83,7 +83,7 @@ def _run(words: list[str]) -> int:
         if command == "check" and not any(word.startswith("-") for word in words):
             options.paths = words  # as a hook calls us; importing argparse would take a tenth of the time
         else:
-            parser(command).parse_args(words, options)
+            parser(command).parse_intermixed_args(words, options)  # paths may stand among options
         _require_working_directory()
         if command == "check":
             return _check(options)

@@ -10,8 +10,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 PACKAGES = frozenset(
-    ("commands", "diagnosis", "frameworks", "reporters", "reporters.html", "rules", "rules.avoidance",
-     "rules.invariants", "rules.option_tables", "rules.strict", "syntax", "syntax.hydra", "syntax.shell")
+    ("choices", "commands", "diagnosis", "frameworks", "reporters", "reporters.html", "rules",
+     "rules.avoidance", "rules.invariants", "rules.option_tables", "rules.strict", "syntax", "syntax.hydra",
+     "syntax.shell")
 )  # fmt: skip
 """The parts of the package that are folders; a test holds it to the tree."""
 

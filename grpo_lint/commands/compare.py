@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from grpo_lint.modules import packaged
+from grpo_lint.arguments import UsageError
+from grpo_lint.choices.known import TOPICS, load
 from grpo_lint.reporters.characters import wrap
-from grpo_lint.settings import SettingsError
 from grpo_lint.terminal import use_utf8, width
 
 TYPE_CHECKING = False
@@ -14,19 +14,16 @@ if TYPE_CHECKING:
     from grpo_lint.arguments import Options
 
 FORMATS = ("text", "markdown", "json")
-CHOICES = ("fsdp1", "fsdp2")
+CHOICES = tuple(name for pair in TOPICS.values() for name in pair)
 SCHEMA = 1
-FSDP = packaged("knowledge", "fsdp.json")
 
 
 def answer(options: Options) -> int:
-    """Write what `grpo-lint compare` was asked for to standard output. Raises SettingsError for one choice twice."""
+    """Write what `grpo-lint compare` was asked for to standard output. Raises UsageError for what is no pair."""
     import sys
 
-    known = load()
     one, other = options.choices
-    if one == other:
-        raise SettingsError(f"compare {one} {other}: name two that differ, of {', '.join(CHOICES)}")
+    known = load(_topic(one, other))
     use_utf8()
     if options.format == "json":
         import json
@@ -41,23 +38,25 @@ def answer(options: Options) -> int:
     return 0
 
 
-def load() -> dict[str, Any]:
-    """What is known of FSDP1 and FSDP2, as the data file has it."""
-    import json
-
-    with open(FSDP, encoding="utf-8") as file:
-        known: dict[str, Any] = json.load(file)
-    return known
+def _topic(one: str, other: str) -> str:
+    """The topic that two ways are of."""
+    for topic, pair in TOPICS.items():
+        if {one, other} == set(pair):
+            return topic
+    pairs = ", ".join(" ".join(pair) for pair in TOPICS.values())
+    what = "name two that differ" if one == other else "they are no two ways to do one thing"
+    raise UsageError(f"compare {one} {other}: {what}; known are {pairs}")
 
 
 def text(known: dict[str, Any], one: str, other: str, columns: int) -> list[str]:
     """The comparison topic by topic."""
     titles = known["titles"]
+    longest = max(len(head) for head in (titles[one], titles[other], "source"))
     lines = []
     for row in known["rows"]:
         lines.append(row["topic"])
         for name, fact in ((titles[one], row[one]), (titles[other], row[other]), ("source", row["source"])):
-            head = f"  {name:<6}  "
+            head = f"  {name:<{longest}}  "
             first, *rest = wrap(fact, columns, " " * len(head), len(head))
             lines += [head + first, *rest]
     return [*lines, "", f"Read on {known['read']}."]

@@ -1,11 +1,24 @@
-"""Answers a choice from facts that are told: `grpo-lint guide fsdp --torch 2.6 --verl 0.9.1 --nodes 2 --offload`."""
+"""Answers a choice from facts that are told or that runs show: `grpo-lint guide fsdp train.sh --torch 2.6 --nodes 2`.
+
+As JSON, an answer for all runs that get the same one, or one from what is told alone:
+
+{"schema": 1, "topic": "fsdp", "read": "2026-11-30", "facts": {"torch": "2.6", "nodes": 2, "offload": null},
+ "answers": [{"answer": "fsdp2", "set": "...", "because": [...], "mind": [...], "would_change": [...],
+              "runs": [{"file": "train.sh", "line": 3, "framework": "verl", "when": [], "now": "fsdp1",
+                        "facts": {"torch": {"value": "2.6", "from": "told"}, ...}}]}]}
+"""
 
 from __future__ import annotations
 
-from grpo_lint.commands.compare import load
-from grpo_lint.reporters.characters import wrap
-from grpo_lint.runconfig import release
-from grpo_lint.terminal import use_utf8, width
+import sys
+
+from grpo_lint.arguments import UsageError
+from grpo_lint.choices.decide import condition_text, decide
+from grpo_lint.choices.facts import FACTS, concerned, has, of_run
+from grpo_lint.choices.known import load
+from grpo_lint.outputs import settings_of
+from grpo_lint.reporters.characters import emit, visible, wrap
+from grpo_lint.terminal import say, use_utf8, width
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,81 +26,104 @@ if TYPE_CHECKING:
     from typing import Any
 
     from grpo_lint.arguments import Options
+    from grpo_lint.choices.facts import Told
+    from grpo_lint.runconfig import RunConfig
+    from grpo_lint.settings import Settings
 
-TOPICS = ("fsdp",)
 FORMATS = ("text", "json")
 SCHEMA = 1
 
 
-def answer(options: Options) -> int:
-    """Write what `grpo-lint guide` was asked for to standard output."""
-    import sys
+class Case:
+    """A run with the facts that hold for it, and which of the two ways it takes by now and where that is set."""
 
-    known = load()
-    facts = {name: getattr(options, name) for name in ("torch", "verl", "nodes", "offload")}
-    found = decide(known, facts)
+    __slots__ = ("facts", "now", "run")
+
+    def __init__(self, run: RunConfig, facts: dict[str, Told], now: tuple[str, str]) -> None:
+        self.run = run
+        self.facts = facts
+        self.now = now
+
+
+class Answer:
+    """What was found, and for which runs; for none, from what is told alone."""
+
+    __slots__ = ("cases", "found")
+
+    def __init__(self, found: dict[str, Any]) -> None:
+        self.found = found
+        self.cases: list[Case] = []
+
+
+def answer(options: Options) -> int:
+    """Write what `grpo-lint guide` was asked for to standard output, and give the exit code."""
+    known = load(options.topic)
+    told = _told(options, known)
+    settings = settings_of(options, options.paths or ["."])
+    answers, whole = _of_runs(known, told, options, settings) if options.paths else ([], True)
+    if options.paths and not answers:
+        say(f"{', '.join(options.paths)}: no run that this is about, so the answer is from what is told")
+    answers = answers or [Answer(_found(known, told))]
     use_utf8()
     if options.format == "json":
         import json
 
-        document = {"schema": SCHEMA, "read": known["read"], "facts": facts, **found}
-        lines = [json.dumps(document, indent=1, ensure_ascii=False)]
+        lines = [json.dumps(_document(options.topic, known, told, answers), indent=1, ensure_ascii=False)]
     else:
-        lines = text(known, found, width())
-    sys.stdout.write("\n".join(lines) + "\n")
-    return 0
+        lines = [line for answer in answers for line in [*text(known, answer, width()), ""]]
+        lines.append(f"Read on {known['read']}.")
+    emit("\n".join(lines) + "\n", sys.stdout)
+    return 0 if whole else 2
 
 
-def decide(known: dict[str, Any], facts: dict[str, Any]) -> dict[str, Any]:
-    """The answer with its reasons, what to mind, and what would change it, from facts of which None is untold.
-
-    The last reasons of the data weigh more than the first: where a condition holds, its answer replaces the others'.
-    """
-    reasons = [reason for reason in known["reasons"] if holds(reason["when"], facts)]
-    chosen = reasons[-1]["answer"]
-    return {
-        "answer": chosen,
-        "set": known["set"][chosen],
-        "because": [reason for reason in reasons if reason["answer"] == chosen],
-        "mind": [caution for caution in known["cautions"] if holds(caution["when"], facts)],
-        "would_change": [
-            reason for reason in known["reasons"] if reason["answer"] != chosen and holds(reason["when"], facts) is None
-        ],
-    }
+def _found(known: dict[str, Any], facts: dict[str, Told]) -> dict[str, Any]:
+    return decide(known, {name: facts[name][0] if name in facts else None for name in known["facts"]})
 
 
-def holds(when: dict[str, Any], facts: dict[str, Any]) -> bool | None:
-    """Whether all conditions hold; None where that hangs on a fact that isn't told."""
-    answers = [_holds(condition, wanted, facts) for condition, wanted in when.items()]
-    if False in answers:
-        return False
-    return None if None in answers else True
+def _told(options: Options, known: dict[str, Any]) -> dict[str, Told]:
+    """The facts that the command line tells. Raises UsageError for one that has nothing to do with the topic."""
+    told = {name: (getattr(options, name), "told") for name in FACTS if getattr(options, name) is not None}
+    for name in told:
+        if name not in known["facts"]:
+            takes = ", ".join(f"--{fact}" for fact in known["facts"])
+            raise UsageError(f"guide {options.topic}: --{name} has nothing to do with it; it takes {takes}")
+    return told
 
 
-def _holds(condition: str, wanted: Any, facts: dict[str, Any]) -> bool | None:
-    name, _, relation = condition.partition("_")
-    fact = facts[name]
-    if fact is None:
-        return None
-    if not relation:
-        return bool(fact == wanted)
-    value, limit = (release(fact), release(wanted)) if isinstance(wanted, str) else (fact, wanted)
-    return bool(value < limit if relation == "before" else value >= limit)
+def _of_runs(
+    known: dict[str, Any], told: dict[str, Told], options: Options, settings: Settings
+) -> tuple[list[Answer], bool]:
+    """Each answer with the runs that get it, and whether all files could be read. What is told rules what runs say."""
+    from grpo_lint.engine import Linter, MissingPath
+
+    linter = Linter(settings)
+    answers: list[Answer] = []
+    try:
+        runs = [run for file in linter.read(options.paths) for run in linter.variants(file) if concerned(run, known)]
+    except MissingPath as error:
+        raise UsageError(f"{error}: there is no such file or directory") from None
+    for notice in linter.notices:
+        say(f"{notice.path}: {notice.message}")
+    for run in runs:
+        case = Case(run, {**of_run(run, known["facts"]), **told}, has(run, known))
+        found = _found(known, case.facts)
+        same = next((answer for answer in answers if answer.found == found), None)
+        if same is None:
+            same = Answer(found)
+            answers.append(same)
+        same.cases.append(case)
+    return answers, not linter.errors
 
 
-def condition_text(when: dict[str, Any]) -> str:
-    """Conditions for people: `torch from 2.6 and before 2.7, verl before 0.5.0`."""
-    said: dict[str, str] = {}
-    for condition, wanted in when.items():
-        name, _, relation = condition.partition("_")
-        part = f"{relation} {wanted}" if relation else ("" if wanted else "off")
-        said[name] = f"{said[name]} and {part}" if name in said else f"{name} {part}".strip()
-    return ", ".join(said.values())
+# -- text
 
 
-def text(known: dict[str, Any], found: dict[str, Any], columns: int) -> list[str]:
-    """An answer for a terminal."""
-    lines = [known["titles"][found["answer"]], "", "because"]
+def text(known: dict[str, Any], answer: Answer, columns: int) -> list[str]:
+    """An answer for a terminal; before it, for runs, which they are and what they say."""
+    found = answer.found
+    lines = [line for case in answer.cases for line in _case(known, case, columns)]
+    lines += [""] if lines else []
+    lines += [known["titles"][found["answer"]], "", "because"]
     lines += _list((f"{reason['text']} ({reason['source']})" for reason in found["because"]), columns)
     if found["mind"]:
         lines += ["", "mind", *_list((f"{c['text']} ({c['source']})" for c in found["mind"]), columns)]
@@ -98,8 +134,53 @@ def text(known: dict[str, Any], found: dict[str, Any], columns: int) -> list[str
             for reason in found["would_change"]
         )
         lines += ["", "what isn't told and would change it", *_list(others, columns)]
-    return [*lines, "", "set", f"  {found['set']}", "", f"Read on {known['read']}."]
+    return [*lines, "", "set", *wrap(f"  {found['set']}", columns, "  ")] if found["set"] else lines
+
+
+def _case(known: dict[str, Any], case: Case, columns: int) -> list[str]:
+    """A run, what it has by now, and its facts, each with its place."""
+    facts = [(name, _shown(value), where) for name, (value, where) in case.facts.items()]
+    if case.now[0]:
+        facts.insert(0, ("now", known["titles"][case.now[0]], case.now[1]))
+    path = f"{case.run.anchor.file.path}:"
+    said = (f"{name} {value} ({_near(where, path)})" for name, value, where in facts)
+    return wrap(visible(f"{_name(case.run)}: {'; '.join(said)}".removesuffix(": ")), columns, "  ")
+
+
+def _near(where: str, path: str) -> str:
+    """A place, of which one in the run's own file is told by its line alone."""
+    return f"line {where.removeprefix(path)}" if where.startswith(path) else where
+
+
+def _name(run: RunConfig) -> str:
+    when = f", when {' and '.join(run.when)}" if run.when else ""
+    return f"{run.anchor.file.path}:{run.anchor.line}: {run.framework}{when}"
+
+
+def _shown(value: object) -> str:
+    return ("yes" if value else "no") if isinstance(value, bool) else str(value)
 
 
 def _list(texts: Iterable[str], columns: int) -> list[str]:
     return [line for text in texts for line in wrap(f"  - {text}", columns, "    ")]
+
+
+# -- JSON
+
+
+def _document(topic: str, known: dict[str, Any], told: dict[str, Told], answers: list[Answer]) -> dict[str, Any]:
+    facts = {name: told[name][0] if name in told else None for name in known["facts"]}
+    data = [{**answer.found, "runs": [_data(known, case) for case in answer.cases]} for answer in answers]
+    return {"schema": SCHEMA, "topic": topic, "read": known["read"], "facts": facts, "answers": data}
+
+
+def _data(known: dict[str, Any], case: Case) -> dict[str, Any]:
+    facts = {name: case.facts.get(name, (None, "")) for name in known["facts"]}
+    return {
+        "file": case.run.anchor.file.path,
+        "line": case.run.anchor.line,
+        "framework": case.run.framework,
+        "when": case.run.when,
+        "now": case.now[0] or None,
+        "facts": {name: {"value": value, "from": where} for name, (value, where) in facts.items()},
+    }

@@ -1,0 +1,1 @@
+"""Two ways to do one thing: the facts of each, and which to take."""
