@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from grpo_lint.explain import page
+from grpo_lint.explain import body, page
 from grpo_lint.rules import RULES
 from grpo_lint.rules.rule import Rule
 from grpo_lint.rules.strict import FORMS
@@ -57,3 +57,37 @@ def test_a_page_says_what_is_stated_and_what_is_known(rule: Rule) -> None:
     assert f"evidence: {rule.evidence}" in text
     assert re.search(r"^levels: \w+ in default; \w+ in strict; [\w ]+ in rtx4090$", text, re.M)
     assert text.index("## In the profile rtx4090\nStated: ") < text.index("## Sources\n")
+
+
+VERDICTS = {
+    "solid": "held",
+    "conditional": "narrowed",
+    "refuted": "wrong",
+    "contested": "contested",
+    "unverifiable": "not verifiable",
+}
+
+
+def test_the_table_of_claims_agrees_with_the_rules() -> None:
+    text = (rule_docs.ROOT / "docs" / "claims.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| \[(\w+)\]\(rules/(\w+)\.md\) \| (.*?) \| (.*?) \| (.*?) \| (.*?) \|$", text, re.M)
+    assert [row[0] for row in rows] == [rule.id for rule in AVOIDANCE]
+    for rule, (_, linked, stated, verdict, shows, read) in zip(AVOIDANCE, rows, strict=True):
+        claim = re.search(r"Stated: (.*?)(?:\n\n|$)", FORMS[rule.id].page, re.S)
+        assert claim is not None
+        assert linked == rule.id
+        assert stated == " ".join(claim[1].split())
+        assert verdict == VERDICTS[rule.evidence], rule.id
+        assert shows.endswith(".")
+        assert re.search(r"\d+\.\d+|#\d+", read), rule.id
+    counts = [sum(row[3] == verdict for row in rows) for verdict in VERDICTS.values()]
+    said = "{} held, {} were narrowed, {} were wrong, {} are contested, and {} can't be verified".format(*counts)
+    assert f"Of the 36, {said}." in text
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
+def test_every_block_of_a_page_is_run_or_belongs_to_one_that_is(rule: Rule) -> None:
+    run = [example for section in ("Example", "Use instead") for example in examples(rule, section)]
+    used = {example.text for example in run} | {text for example in run for text in example.files.values()}
+    blocks = re.findall(r"^```\w*\n(.*?)^```$", body(rule), re.M | re.S)
+    assert set(blocks) <= used

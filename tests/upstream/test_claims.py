@@ -4,6 +4,7 @@ Each test needs the package that it is about and is skipped where that isn't ins
 """
 
 import math
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -78,12 +79,26 @@ def advantages(torch: Any, name: str, rewards: list[float], groups: list[str]) -
         ("compute_grpo_outcome_advantage", [1.0, 0.25]),
         ("compute_rloo_outcome_advantage", [1.0, 0.25]),
         ("compute_opo_outcome_advantage", [1.0, 0.25]),
+        ("compute_gpg_outcome_advantage", [1.0, 0.25]),
+        ("compute_grpo_vectorized_outcome_advantage", [1.0, 0.25]),
         ("compute_rloo_vectorized_outcome_advantage", [0.0, 0.0]),
     ],
 )
 def test_groups_of_one(torch: Any, name: str, expected: list[float]) -> None:
     """NOT07: the raw reward, or nothing at all."""
     assert advantages(torch, name, [1.0, 0.25], ["a", "b"]) == pytest.approx(expected, abs=1e-4)
+
+
+def test_the_group_baseline_of_reinforce_plus_plus_is_nothing_in_groups_of_one(torch: Any) -> None:
+    """NOT07: what is left is the whitening over the batch, as without a group."""
+    name = "compute_reinforce_plus_plus_baseline_outcome_advantage"
+    assert advantages(torch, name, [1.0, 0.25], ["a", "b"]) == pytest.approx([1 / math.sqrt(2), -1 / math.sqrt(2)])
+
+
+def test_pass_at_k_takes_no_group_of_one(torch: Any) -> None:
+    """NOT07."""
+    with pytest.raises((AssertionError, ValueError)):
+        advantages(torch, "compute_grpo_passk_outcome_advantage", [1.0, 0.25], ["a", "b"])
 
 
 def test_groups_of_two_know_three_advantages(torch: Any) -> None:
@@ -97,6 +112,41 @@ def test_groups_of_two_know_three_advantages(torch: Any) -> None:
 def test_equal_rewards_teach_nothing(torch: Any) -> None:
     """DO12, NOT11."""
     assert advantages(torch, "compute_grpo_outcome_advantage", [1.0] * 4, ["a"] * 4) == [0.0] * 4
+
+
+@pytest.mark.parametrize(("rate", "size"), [(0.5, 4), (0.9, 8)])
+def test_how_many_groups_teach_nothing(torch: Any, rate: float, size: int) -> None:
+    """NOT11: p^n + (1-p)^n of the groups have equal rewards, and no gradient."""
+    torch.manual_seed(1)
+    groups = 400
+    rewards = (torch.rand(groups * size) < rate).float().tolist()
+    names = [str(index // size) for index in range(groups * size)]
+    found = advantages(torch, "compute_grpo_outcome_advantage", rewards, names)
+    idle = sum(not any(found[start : start + size]) for start in range(0, groups * size, size))
+    assert idle / groups == pytest.approx(rate**size + (1 - rate) ** size, abs=0.06)
+
+
+def test_verl_overwrites_the_inner_fsdp_strategy() -> None:
+    """DO06."""
+    config = pytest.importorskip("verl.workers.config")
+    sizes = {"rollout_n": 8, "ppo_micro_batch_size_per_gpu": 1, "ppo_mini_batch_size": 8}
+    actor = config.FSDPActorConfig(strategy="fsdp", fsdp_config=config.FSDPEngineConfig(strategy="fsdp2"), **sizes)
+    assert actor.fsdp_config.strategy == "fsdp"
+
+
+def test_trl_takes_no_group_of_one(tmp_path: Path) -> None:
+    """NOT07."""
+    trl = pytest.importorskip("trl")
+    with pytest.raises(ValueError, match="at least 2 generations"):
+        trl.GRPOConfig(output_dir=str(tmp_path), num_generations=1, use_cpu=True, bf16=False)
+    assert trl.GRPOConfig(output_dir=str(tmp_path), use_cpu=True, bf16=False).num_generations == 8
+
+
+def test_the_trainer_refuses_both_formats(tmp_path: Path) -> None:
+    """NOT17."""
+    transformers = pytest.importorskip("transformers")
+    with pytest.raises(ValueError, match="At most one of fp16 and bf16"):
+        transformers.TrainingArguments(output_dir=str(tmp_path), fp16=True, bf16=True, use_cpu=True)
 
 
 def deepspeed_config(**settings: Any) -> Any:

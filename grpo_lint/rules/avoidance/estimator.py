@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from grpo_lint.runconfig import RunConfig
 
 RAW = "the advantage is the raw reward, without a baseline"
+WHITENED = "its baseline is 0: what is left is the reward, whitened over the batch as reinforce_plus_plus does"
 ZERO = "the advantage is always 0, and nothing is learned"
 REFUSED = "{framework} refuses to start"
 ALONE = "there is nothing to compare it with"
@@ -29,7 +30,7 @@ GROUP_RELATIVE: dict[str, dict[str, str]] = {
         "rloo": RAW,
         "opo": RAW,
         "gpg": RAW,
-        "reinforce_plus_plus_baseline": RAW,
+        "reinforce_plus_plus_baseline": WHITENED,
         "optimal_token_baseline": RAW,
         "tir_optimal_token_baseline": RAW,
         "rloo_vectorized": ZERO,
@@ -189,9 +190,10 @@ def group_size_1(run: RunConfig) -> Iterator[Finding]:
 
     ## Why it matters
     The run starts and looks healthy. verl sets the mean of a group of one to 0 and its deviation to 1, so that `grpo`,
-    `rloo`, `opo`, `gpg` and `reinforce_plus_plus_baseline` train on the raw reward, which is REINFORCE without a
-    baseline; `rloo_vectorized` gives an advantage of exactly 0 and learns nothing; `grpo_passk` raises. slime subtracts
-    the group's mean, the reward itself: 0. OpenRLHF and TRL refuse to start.
+    `rloo`, `opo` and `gpg` train on the raw reward, which is REINFORCE without a baseline;
+    `reinforce_plus_plus_baseline` is left with the whitening over the batch, as in `reinforce_plus_plus` (a warning);
+    `rloo_vectorized` gives an advantage of exactly 0 and learns nothing; `grpo_passk` raises. slime subtracts the
+    group's mean, the reward itself: 0. OpenRLHF and TRL refuse to start.
 
     ## Example
     ```sh
@@ -245,6 +247,7 @@ def group_size_1(run: RunConfig) -> Iterator[Finding]:
         label="a group of one response",
         others=others,
         help=f"set {size.key} to 4 or more, or choose an estimator that needs no group",
+        severity=WARNING if outcome == WHITENED else None,
     )
 
 
