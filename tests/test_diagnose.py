@@ -481,6 +481,31 @@ def test_a_log_in_which_nothing_is_known(capsys: Capture, tmp_path: Path) -> Non
     assert "2 lines, and no text in it is known" in " ".join(capsys.readouterr().out.split())
 
 
+def test_what_most_lines_show_weighs_more(capsys: Capture, tmp_path: Path) -> None:
+    few, many = "{'completions/clipped_ratio': 1.0}\n", "{'frac_reward_zero_std': 1.0}\n"
+    (tmp_path / "a.log").write_text(few + many * 50)
+    document = diagnosed(capsys, "--log", str(tmp_path / "a.log"))
+    assert "equal-rewards" in [cause["id"] for cause in document["causes"]][:3]
+    assert document["causes"][0]["id"] != "merged-adapter-lost"
+    (tmp_path / "a.log").write_text(few * 50 + many)
+    document = diagnosed(capsys, "--log", str(tmp_path / "a.log"))
+    assert document["causes"][0]["id"] == "merged-adapter-lost"
+
+
+def test_each_of_several_faults_keeps_its_causes(capsys: Capture) -> None:
+    alone = verdicts(diagnosed(capsys, "--symptom", "oom"))
+    assert set(alone) <= set(verdicts(diagnosed(capsys, "--symptom", "oom, nan and an error")))
+
+
+@pytest.mark.parametrize("format", ["text", "markdown"])
+def test_a_symptom_that_says_little_is_not_answered_at_length(capsys: Capture, format: str) -> None:
+    assert main(["diagnose", "--symptom", "error", "--format", format]) == 0
+    out = capsys.readouterr().out.replace("\\", "")
+    assert len(re.findall(r"^\d+\. ", out, re.M)) == 10
+    listed = len(diagnosed(capsys, "--symptom", "error")["causes"])
+    assert f"and {listed - 10} more, which fit less well" in " ".join(out.split())
+
+
 def test_the_text_fits_a_terminal(capsys: Capture, train_log: str) -> None:
     words = [
         "--log",

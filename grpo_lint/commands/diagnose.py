@@ -26,7 +26,7 @@ from grpo_lint.terminal import say, use_utf8, width
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from typing import Any
 
     from grpo_lint.arguments import Options
@@ -142,25 +142,47 @@ HEADS = {
 }
 
 
+SHOWN = 10
+"""Causes that are told of each verdict, where the config doesn't confirm them."""
+MANY = 999
+"""Further lines after which no more are counted (log.ENOUGH)."""
+
+
 def text(diagnosis: Diagnosis, read: str, columns: int) -> list[str]:
     """The diagnosis for a terminal."""
     from grpo_lint.reporters.characters import visible, wrap
 
     lines = [line for fact in _facts(diagnosis) for line in wrap(visible(fact), columns, "    ")]
-    before = ""
-    for number, match in enumerate(diagnosis.matches, 1):
-        verdict = diagnosis.verdict(match)
-        if verdict != before:
-            lines += ["", HEADS[verdict]]
-            before = verdict
-        lines += ["", *wrap(f"{number}. {match.cause['id']}: {match.cause['what']}", columns, "   ")]
-        for head, said in _told(diagnosis, match):
-            start = f"   {head:<7}  "
-            first, *rest = wrap(visible(said), columns, " " * len(start), len(start))
-            lines += [start + first, *rest]
+    number = 0
+    for head, matches, more in _sections(diagnosis):
+        lines += ["", head]
+        for match in matches:
+            number += 1
+            lines += ["", *wrap(f"{number}. {match.cause['id']}: {match.cause['what']}", columns, "   ")]
+            for head, said in _told(diagnosis, match):
+                start = f"   {head:<7}  "
+                first, *rest = wrap(visible(said), columns, " " * len(start), len(start))
+                lines += [start + first, *rest]
+        lines += ["", *wrap(more, columns)] if more else []
     if not diagnosis.matches:
         lines += ["", *wrap(_nothing(diagnosis), columns)]
     return [*lines, "", f"Read on {read}."]
+
+
+def _sections(diagnosis: Diagnosis) -> Iterator[tuple[str, list[Match], str]]:
+    """(head, causes, what is left out) for each verdict that there is. What is confirmed is told whole."""
+    for verdict in VERDICTS:
+        matches = [match for match in diagnosis.matches if diagnosis.verdict(match) == verdict]
+        if not matches:
+            continue
+        shown = len(matches) if verdict == "confirmed" else SHOWN
+        left = len(matches) - shown
+        more = (
+            f"and {left} more, which fit less well: say more of what goes wrong, or see --format json"
+            if left > 0
+            else ""
+        )
+        yield HEADS[verdict], matches[:shown], more
 
 
 def _facts(diagnosis: Diagnosis) -> list[str]:
@@ -217,9 +239,6 @@ def _places(hit: Hit) -> str:
     return f"line {hit.lines[0]:,}" + (f" and {more:,}{'' if more < MANY else ' or more'} others" if more else "")
 
 
-MANY = 999
-
-
 # -- markdown and JSON
 
 
@@ -228,15 +247,12 @@ def markdown(diagnosis: Diagnosis, read: str) -> list[str]:
     from grpo_lint.reporters.markdown import plain
 
     lines = [f"- {plain(fact.strip())}" for fact in _facts(diagnosis)]
-    before = ""
-    for match in diagnosis.matches:
-        verdict = diagnosis.verdict(match)
-        if verdict != before:
-            head = HEADS[verdict]
-            lines += ["", f"### {head[:1].upper()}{head[1:]}", ""]
-            before = verdict
-        lines.append(f"1. **{match.cause['id']}**: {plain(match.cause['what'])}")
-        lines += [f"   - {head}: {plain(said)}" for head, said in _told(diagnosis, match)]
+    for head, matches, more in _sections(diagnosis):
+        lines += ["", f"### {head[:1].upper()}{head[1:]}", ""]
+        for match in matches:
+            lines.append(f"1. **{match.cause['id']}**: {plain(match.cause['what'])}")
+            lines += [f"   - {row}: {plain(said)}" for row, said in _told(diagnosis, match)]
+        lines += ["", plain(more)] if more else []
     if not diagnosis.matches:
         lines += ["", plain(_nothing(diagnosis))]
     return [*lines, "", f"Read on {read}."]

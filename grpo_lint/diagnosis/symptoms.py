@@ -18,6 +18,8 @@ MAX_TEXT = 20_000
 """Characters of a symptom that are read."""
 OF_FAULT = 10.0
 """What a fault counts; what it is about counts the more the fewer causes have to do with it, up to 6."""
+ENOUGH = 3.0
+"""What has to fit of a symptom without a fault."""
 
 _WORD = lazy(r"[^\s/,;!?\"`()\[\]{}<>|=]+")
 
@@ -32,11 +34,15 @@ def load() -> dict[str, Any]:
 
 
 class Symptom:
-    """A symptom that was told or that a log shows: its faults, and what it is about, in the data's words."""
+    """A symptom that was told or that a log shows: its faults, and what it is about, in the data's words.
 
-    __slots__ = ("about", "faults", "text")
+    `weight` is 1, or less for what few lines of a log show, compared with what most do.
+    """
 
-    def __init__(self, text: str, faults: Iterable[str] = (), about: Iterable[str] = ()) -> None:
+    __slots__ = ("about", "faults", "text", "weight")
+
+    def __init__(self, text: str, faults: Iterable[str] = (), about: Iterable[str] = (), weight: float = 1.0) -> None:
+        self.weight = weight
         self.text = text
         self.faults = tuple(faults)
         self.about = tuple(about)
@@ -102,7 +108,8 @@ class Vocabulary:
             if f" {phrase} " in rest:
                 rest = rest.replace(f" {phrase} ", " | ")
                 found.update(names)
-        return Symptom(text, *((name for name in table if name in found) for table in (self.faults, self._subjects)))
+        faults, about = ([name for name in table if name in found] for table in (self.faults, self._subjects))
+        return Symptom(text, faults, about)
 
 
 class Match:
@@ -159,10 +166,15 @@ class Matcher:
         return self._named.get(hit.signature)
 
     def symptoms(self, log: Log) -> list[Symptom]:
-        """The symptoms that a log's lines show, each once."""
-        shown = (self._shown[hit.signature] for hit in log.hits.values() if hit.signature in self._shown)
-        distinct = {(signal["fault"], *signal["about"]): signal for signal in shown}
-        return [Symptom(log.name, (signal["fault"],), signal["about"]) for signal in distinct.values()]
+        """The symptoms that a log's lines show, each once, by how many lines show it."""
+        lines: dict[tuple[str, ...], int] = {}
+        for hit in log.hits.values():
+            signal = self.shown(hit)
+            if signal is not None:
+                key = (signal["fault"], *signal["about"])
+                lines[key] = max(hit.count, lines.get(key, 0))
+        most = max(lines.values(), default=0)
+        return [Symptom(log.name, key[:1], key[1:], count / most) for key, count in lines.items()]
 
     def matches(self, symptoms: Iterable[Symptom], logs: Iterable[Log]) -> list[Match]:
         """The causes that fit, the best first. One that fits half as well as the best one is left out."""
@@ -173,21 +185,23 @@ class Matcher:
                 if cause is not None:
                     found.setdefault(cause["id"], Match(cause)).lines.append((log.name, hit))
         for symptom in symptoms:
-            scores = {cause["id"]: self._score(symptom, cause) for cause in self._causes}
-            best = max(scores.values())
-            for cause in self._causes:
-                score = scores[cause["id"]]
-                if score > 0 and score * 2 > best:
-                    match = found.setdefault(cause["id"], Match(cause))
-                    match.score += score
-                    of_cause = {*cause["faults"], *cause["about"]}
-                    match.words.update(dict.fromkeys(name for name in symptom.known if name in of_cause))
+            fitting = [(cause, *self._fit(symptom, cause)) for cause in self._causes]
+            best = max((about for _, faults, about in fitting if faults or not symptom.faults), default=0.0)
+            for cause, faults, about in fitting:
+                if faults and 2 * (OF_FAULT + about) > OF_FAULT + best:
+                    self._add(found, symptom, cause, faults * OF_FAULT + about)
+                elif not symptom.faults and about >= ENOUGH and 2 * about > best:
+                    self._add(found, symptom, cause, about)
         return sorted(found.values(), key=lambda match: match.rank)
 
-    def _score(self, symptom: Symptom, cause: dict[str, Any]) -> float:
-        """How well a cause fits one symptom; 0 where it has none of its faults."""
+    @staticmethod
+    def _add(found: dict[str, Match], symptom: Symptom, cause: dict[str, Any], score: float) -> None:
+        match = found.setdefault(cause["id"], Match(cause))
+        match.score += score * symptom.weight
+        of_cause = {*cause["faults"], *cause["about"]}
+        match.words.update(dict.fromkeys(name for name in symptom.known if name in of_cause))
+
+    def _fit(self, symptom: Symptom, cause: dict[str, Any]) -> tuple[int, float]:
+        """How many of a symptom's faults a cause has, and how much what they are about says."""
         faults = len(set(symptom.faults).intersection(cause["faults"]))
-        about = sum(self._weights[name] for name in symptom.about if name in cause["about"])
-        if symptom.faults:
-            return faults * OF_FAULT + about if faults else 0.0
-        return about if about >= 3 else 0.0
+        return faults, sum(self._weights[name] for name in symptom.about if name in cause["about"])
