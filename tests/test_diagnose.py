@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from grpo_lint.cli import main
 from grpo_lint.commands import matrix
 from grpo_lint.diagnosis import log as logs
-from grpo_lint.diagnosis.log import Log, Signature, scan
+from grpo_lint.diagnosis.log import Log, Sieve, Signature, scan
 from grpo_lint.diagnosis.symptoms import Vocabulary, load, stems
 from grpo_lint.frameworks import registry
 from grpo_lint.rules import RULES
@@ -275,6 +275,24 @@ def test_a_text_that_too_much_looks_like_is_given_up(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(logs, "TRIES", 100)
     log = found(b" is greater than max_lora_rank " * 200, RANK, NAN)
     assert log.given_up == [RANK]
+
+
+def test_lines_that_differ_in_numbers_alone_are_passed_over() -> None:
+    sieve = Sieve([RANK, NAN])
+    assert sieve.held(b"step:1 loss:0.1\nstep:2 loss:0.2\n") == []
+    assert len(sieve._seen) == 2  # the line, and what is after the last
+    assert sieve.held(b"step:3 loss:0.3\nLoRA rank 8 is greater than max_lora_rank 4.\n") == [RANK]
+    assert sieve.held(b"step:4 loss:0.4\n") == [RANK]
+
+
+def test_the_memory_of_lines_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Sieve, "MOST", 10)
+    sieve = Sieve([NAN])
+    for number in range(100):
+        text = "abcdefghij"[number // 10] + "abcdefghij"[number % 10]
+        assert sieve.held(text.encode() + b"\n" + b"x" * 600) == []
+    assert len(sieve._seen) < 14
+    assert sieve.held(b"{'loss': nan}") == [NAN]
 
 
 def test_no_more_lines_are_counted_than_say_something(monkeypatch: pytest.MonkeyPatch) -> None:

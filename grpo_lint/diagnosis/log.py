@@ -1,13 +1,14 @@
 """Reads a training log for known texts, as a stream: a log may be gigabytes, binary, or one line without an end.
 
 A signature is a text as its framework prints it, with `{}` where a value stands. It is looked for by its longest piece,
-which costs a pass at the speed of a memory search; only where that is found are the other pieces compared. What is kept
-of a log are the numbers of lines: its own text may hold secrets, and is never shown beyond a signature.
+and only where that is found are the other pieces compared. Since each search is a pass over the log, lines that differ
+from others in numbers alone are passed over first. What is kept of a log are the numbers of lines: its own text may
+hold secrets, and is never shown beyond a signature.
 """
 
 from __future__ import annotations
 
-from grpo_lint.patterns import lazy
+import re
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ ENOUGH = 1000
 TRIES = 100_000
 """Places that may look like a signature and be none, after which it is given up: a log may be made to look so."""
 
-_ESCAPES = lazy(r"\x1b(?:\[[0-?]{0,40}[ -/]{0,8}[@-~]|\][^\x07\x1b\n]{0,200}(?:\x07|\x1b\\)|[@-Z\\-_])")
+_ESCAPES = re.compile(rb"\x1b(?:\[[0-?]{0,40}[ -/]{0,8}[@-~]|\][^\x07\x1b\n]{0,200}(?:\x07|\x1b\\)|[@-Z\\-_])")
 _SPLIT = 256
 """Bytes at the end of a chunk in which a terminal's escape may be cut in two."""
 
@@ -153,17 +154,54 @@ class _Reader:
         self._raw = raw[cut:] if cut >= 0 else b""
         raw = (raw[:cut] if cut >= 0 else raw).translate(None, b"\x00\r")
         if b"\x1b" in raw:
-            raw = _ESCAPES.sub("", raw.decode("latin-1")).encode("latin-1")
+            raw = _ESCAPES.sub(b"", raw)
         return raw
+
+
+class Sieve:
+    """Tells which signatures can be in a part of a log, from its distinct lines without their digits.
+
+    The lines of training are alike but for numbers, so that most parts of a log have none that is new. A signature
+    that was in one line counts from then on.
+    """
+
+    MOST = 8000
+    """Lines that are remembered, each of up to LONGEST bytes."""
+    LONGEST = 512
+
+    def __init__(self, signatures: Iterable[Signature]) -> None:
+        self._anchors = {signature: signature.anchor.translate(None, _DIGITS) for signature in signatures}
+        self._held: list[Signature] = []
+        self._seen = set[bytes]()
+
+    def held(self, part: bytes) -> list[Signature]:
+        """The signatures that can be in a part of the log, and those that could be in one before."""
+        new = set(part.translate(None, _DIGITS).split(b"\n")) - self._seen
+        if new:
+            text = b"\n".join(new)
+            found = [signature for signature, anchor in self._anchors.items() if anchor in text]
+            self._held += found
+            for signature in found:
+                del self._anchors[signature]
+            if len(self._seen) < self.MOST:
+                self._seen.update(line for line in new if len(line) <= self.LONGEST)
+        return self._held
+
+
+_DIGITS = b"0123456789"
 
 
 def scan(read: Callable[[int], bytes], signatures: Iterable[Signature], name: str = "") -> Log:
     """Look for signatures in what `read(size)` gives until it gives nothing. Raises whatever `read` does."""
     log = Log(name)
     wanted = dict.fromkeys(signatures, TRIES)
+    sieve = Sieve(wanted)
+    longest = max((len(signature.anchor) for signature in wanted), default=0)
     reader = _Reader(read)
     while reader.advance():
-        for signature in list(wanted):
+        for signature in sieve.held(reader.text[reader.done : reader.limit + longest]):
+            if signature not in wanted:
+                continue
             wanted[signature] -= _search(signature, reader, log)
             hit = log.hits.get(signature)
             if hit is not None and hit.count >= ENOUGH:
