@@ -16,8 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grpo_lint.cli import main
-from grpo_lint.commands import matrix
+from grpo_lint.commands import diagnose, matrix
 from grpo_lint.diagnosis import log as logs
+from grpo_lint.diagnosis import logs as diagnosis_logs
 from grpo_lint.diagnosis.log import Log, Sieve, Signature, scan
 from grpo_lint.diagnosis.symptoms import Vocabulary, load, stems
 from grpo_lint.frameworks import registry
@@ -480,6 +481,34 @@ def test_a_pipe_is_a_log(tmp_path: Path) -> None:
     command = f"{sys.executable} -m grpo_lint diagnose --log <(printf \"a\\n'loss': nan\\n\")"
     said = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True, cwd=ROOT).stdout
     assert "line 2: 'loss': nan" in said
+
+
+def test_paths_without_a_run_are_told(capsys: Capture, tmp_path: Path) -> None:
+    (tmp_path / "notes.sh").write_text("echo hello\n")
+    assert main(["diagnose", "--symptom", "nan", str(tmp_path)]) == 0
+    out = capsys.readouterr().out
+    assert "paths: no run was found, so no config was looked at" in out
+    assert "\npossible (no config was looked at)\n" in out
+
+
+def test_a_limit_of_a_log_is_told(capsys: Capture, train_log: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (diagnosis_logs, diagnose):
+        monkeypatch.setattr(module, "MAX_BYTES", 100)
+    assert main(["diagnose", "--log", train_log]) == 0
+    out = capsys.readouterr().out
+    assert "the first 100 bytes were read" in out
+    assert "LoRA rank" not in out
+
+
+def test_a_fault_of_the_linter_costs_one_file(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError("a rule\nbroke")
+
+    monkeypatch.setattr("grpo_lint.diagnosis.triggers._of_run", fail)
+    assert main(["diagnose", "--symptom", "nan", *fixture("NOT07", "bad-default.sh")]) == 2
+    captured = capsys.readouterr()
+    assert "internal error, please report it: RuntimeError: a rule" in captured.err
+    assert "overlap-with-compile" in captured.out
 
 
 @pytest.mark.parametrize("format", ["text", "markdown", "json"])

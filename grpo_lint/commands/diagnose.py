@@ -19,6 +19,7 @@ from __future__ import annotations
 import sys
 
 from grpo_lint.arguments import UsageError
+from grpo_lint.diagnosis.logs import MAX_BYTES, read
 from grpo_lint.diagnosis.symptoms import Matcher, load
 from grpo_lint.outputs import settings_of
 from grpo_lint.source import Unreadable
@@ -97,8 +98,6 @@ def answer(options: Options) -> int:
 
 def _diagnosis(options: Options) -> Diagnosis:
     """The symptoms and logs of the command line, read."""
-    from grpo_lint.diagnosis.logs import read
-
     matcher = Matcher(load())
     told = options.symptom or []
     if not told and not options.log:
@@ -137,7 +136,7 @@ def _judge(diagnosis: Diagnosis, known: dict[str, Any], paths: Sequence[str], se
 HEADS = {
     "confirmed": "confirmed: the config shows the trigger",
     "possible": "possible",
-    "not judged": "possible (no paths were given, so no config was looked at)",
+    "not judged": "possible (no config was looked at)",
     "excluded": "excluded by the config",
 }
 
@@ -148,7 +147,7 @@ MANY = 999
 """Further lines after which no more are counted (log.ENOUGH)."""
 
 
-def text(diagnosis: Diagnosis, read: str, columns: int) -> list[str]:
+def text(diagnosis: Diagnosis, day: str, columns: int) -> list[str]:
     """The diagnosis for a terminal."""
     from grpo_lint.reporters.characters import visible, wrap
 
@@ -166,7 +165,7 @@ def text(diagnosis: Diagnosis, read: str, columns: int) -> list[str]:
         lines += ["", *wrap(more, columns)] if more else []
     if not diagnosis.matches:
         lines += ["", *wrap(_nothing(diagnosis), columns)]
-    return [*lines, "", f"Read on {read}."]
+    return [*lines, "", f"Read on {day}."]
 
 
 def _sections(diagnosis: Diagnosis) -> Iterator[tuple[str, list[Match], str]]:
@@ -177,12 +176,8 @@ def _sections(diagnosis: Diagnosis) -> Iterator[tuple[str, list[Match], str]]:
             continue
         shown = len(matches) if verdict == "confirmed" else SHOWN
         left = len(matches) - shown
-        more = (
-            f"and {left} more, which fit less well: say more of what goes wrong, or see --format json"
-            if left > 0
-            else ""
-        )
-        yield HEADS[verdict], matches[:shown], more
+        more = f"and {left} more, which fit less well: say more of what goes wrong, or see --format json"
+        yield HEADS[verdict], matches[:shown], more if left > 0 else ""
 
 
 def _facts(diagnosis: Diagnosis) -> list[str]:
@@ -195,12 +190,16 @@ def _facts(diagnosis: Diagnosis) -> list[str]:
         facts.append(f"{log.name}: {_size(log)}{'' if log.hits else ', and no text in it is known'}")
         for hit in sorted(log.hits.values(), key=lambda hit: hit.lines[0]):
             facts.append(f"  {_places(hit)}: {hit.text}")
+        if log.size >= MAX_BYTES:
+            facts.append(f"  the first {MAX_BYTES:,} bytes were read")
         facts += [f"  given up, since too much only looks like it: {one.text}" for one in log.given_up]
     if diagnosis.judged is not None:
         from grpo_lint.reporters.characters import count
 
         runs = diagnosis.judged.runs
-        names = ", ".join(dict.fromkeys(f"{run.framework}" for run in runs))
+        if not runs:
+            return [*facts, "paths: no run was found, so no config was looked at"]
+        names = ", ".join(dict.fromkeys(run.framework for run in runs))
         facts.append(f"paths: {count(len(runs), 'run')}{f' ({names})' if names else ''}")
     return facts
 
@@ -242,7 +241,7 @@ def _places(hit: Hit) -> str:
 # -- markdown and JSON
 
 
-def markdown(diagnosis: Diagnosis, read: str) -> list[str]:
+def markdown(diagnosis: Diagnosis, day: str) -> list[str]:
     """The diagnosis as Markdown, for an issue or a summary."""
     from grpo_lint.reporters.markdown import plain
 
@@ -255,15 +254,15 @@ def markdown(diagnosis: Diagnosis, read: str) -> list[str]:
         lines += ["", plain(more)] if more else []
     if not diagnosis.matches:
         lines += ["", plain(_nothing(diagnosis))]
-    return [*lines, "", f"Read on {read}."]
+    return [*lines, "", f"Read on {day}."]
 
 
-def document(diagnosis: Diagnosis, read: str) -> dict[str, Any]:
+def document(diagnosis: Diagnosis, day: str) -> dict[str, Any]:
     """The diagnosis in the shape that the module's docstring shows."""
     runs = diagnosis.judged.runs if diagnosis.judged is not None else []
     return {
         "schema": SCHEMA,
-        "read": read,
+        "read": day,
         "symptoms": [{"text": s.text, "faults": s.faults, "about": s.about} for s in diagnosis.symptoms],
         "logs": [_log(diagnosis, log) for log in diagnosis.logs],
         "runs": [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from grpo_lint.diagnostics import Notice
 from grpo_lint.engine import Linter, located
 from grpo_lint.rules.verdict import said
 from grpo_lint.verdicts import clear, is_avoidance, joined
@@ -11,7 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Any, Literal
 
-    from grpo_lint.diagnostics import Notice
     from grpo_lint.engine import File
     from grpo_lint.rules.rule import Rule
     from grpo_lint.runconfig import RunConfig
@@ -44,11 +44,13 @@ class Judged:
 
     __slots__ = ("errors", "notices", "runs", "triggers")
 
-    def __init__(self, runs: list[RunConfig], triggers: dict[str, Trigger], linter: Linter) -> None:
+    def __init__(
+        self, runs: list[RunConfig], triggers: dict[str, Trigger], notices: list[Notice], errors: bool
+    ) -> None:
         self.runs = runs
         self.triggers = triggers
-        self.notices: Sequence[Notice] = linter.notices
-        self.errors = linter.errors
+        self.notices = notices
+        self.errors = errors
 
 
 def judge(known: dict[str, Any], causes: Iterable[dict[str, Any]], paths: Sequence[str], settings: Settings) -> Judged:
@@ -58,16 +60,31 @@ def judge(known: dict[str, Any], causes: Iterable[dict[str, Any]], paths: Sequen
     rules = {rule.id: rule for rule in linter.rules}
     runs: list[RunConfig] = []
     found: dict[str, Trigger] = {}
+    notices: list[Notice] = []
     for file in linter.read(paths):
-        for run in linter.variants(file):
-            runs.append(run)
-            outcomes = _Outcomes(file, run, rules)
-            for cause in listed:
-                trigger = _of_run(known, cause, run, outcomes)
-                before = found.get(cause["id"])
-                if before is None or _ORDER[trigger.state] < _ORDER[before.state]:
-                    found[cause["id"]] = trigger
-    return Judged(runs, found, linter)
+        try:
+            for run in linter.variants(file):
+                runs.append(run)
+                _judge_run(known, listed, run, _Outcomes(file, run, rules), found)
+        except Exception as error:
+            what = f"{type(error).__name__}: {error}".splitlines()[0]
+            notices.append(Notice(file.source.path, f"internal error, please report it: {what}"))
+    return Judged(runs, found, [*linter.notices, *notices], linter.errors or bool(notices))
+
+
+def _judge_run(
+    known: dict[str, Any],
+    causes: list[dict[str, Any]],
+    run: RunConfig,
+    outcomes: _Outcomes,
+    found: dict[str, Trigger],
+) -> None:
+    """Put what a run says to each cause where it says more than the runs before."""
+    for cause in causes:
+        trigger = _of_run(known, cause, run, outcomes)
+        before = found.get(cause["id"])
+        if before is None or _ORDER[trigger.state] < _ORDER[before.state]:
+            found[cause["id"]] = trigger
 
 
 _ORDER: dict[State, int] = {"confirmed": 0, "possible": 1, "excluded": 2}
