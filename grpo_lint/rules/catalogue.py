@@ -166,7 +166,7 @@ ROWS = (
     ('INV513', 'truncation-without-bounds', 'invariants.trl_engines', True, (), 'error', 'solid', (), ('clipping',), '0.1.0', '', ('trl',), ('importance_sampling_mode',)),
     ('INV514', 'sequence-dimension-parallelism', 'invariants.trl_engines', True, (), 'error', 'solid', (), ('parallel', 'length'), '0.1.0', '', ('trl',), ('parallelism_config',)),
     ('INV515', 'loss-and-importance-level', 'invariants.trl_engines', True, (), 'warning', 'solid', (), ('loss',), '0.1.0', '', ('trl',), ('loss_type', 'importance_sampling_level')),
-    ('INV516', 'several-gpus-for-one-process', 'invariants.trl_engines', True, (), 'error', 'solid', (), ('parallel',), '0.1.0', '', ('trl',), ('CUDA_VISIBLE_DEVICES', 'HIP_VISIBLE_DEVICES', 'ASCEND_RT_VISIBLE_DEVICES')),
+    ('INV516', 'several-gpus-for-one-process', 'invariants.trl_engines', True, (), 'warning', 'solid', (), ('parallel',), '0.1.0', '', ('trl',), ('CUDA_VISIBLE_DEVICES', 'HIP_VISIBLE_DEVICES', 'ASCEND_RT_VISIBLE_DEVICES')),
     ('INV517', 'fused-loss-of-liger', 'invariants.trl_engines', True, (), 'error', 'solid', (), ('loss',), '0.1.0', '', ('trl',), ('liger',)),
     ('INV518', 'non-reentrant-checkpointing-with-adapter', 'invariants.trl_engines', True, (), 'warning', 'solid', (), ('lora', 'zero', 'memory'), '0.1.0', '', ('trl',), ('gradient_checkpointing_kwargs',)),
     ('INV519', 'no-reward-function', 'invariants.trl', True, (), 'error', 'solid', (), ('reward',), '0.1.0', '', ('trl',), ()),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from grpo_lint.diagnostics import ERROR, WARNING
+from grpo_lint.diagnostics import NOTE, WARNING
 from grpo_lint.frameworks.models import mixture_of_experts
 from grpo_lint.rules.invariants.launchers import VISIBLE, visible_gpus
 from grpo_lint.rules.invariants.relation import (
@@ -131,6 +131,7 @@ def levels(o: Operands) -> Iterator[Finding]:
     world=processes(),
     when=grpo, since="0.14.0",
     mentions=VISIBLE,
+    severity=WARNING,
     topics=("parallel",),
     bad="$ CUDA_VISIBLE_DEVICES=0,1,2,3 python grpo.py --model_name_or_path Qwen/Qwen2.5-1.5B-Instruct"
     f" --output_dir out --learning_rate 1e-6 {BATCH} 8 {GROUP} 8",
@@ -153,10 +154,10 @@ def data_parallel(o: Operands) -> Iterator[Finding]:
     refused = o.run.before("trl", "1.16.0") is False
     yield o.fault(
         "world",
-        f"one process sees {seen.value} GPUs: "
-        + ("TRL refuses DataParallel" if refused else "batches are spread by DataParallel, which TRL 1.16.0 refuses"),
+        f"one process sees {seen.value} GPUs: unless the script spreads its model over them, "
+        + ("TRL refuses to start" if refused else "batches are spread by DataParallel, which TRL 1.16.0 refuses"),
         help=f"start it with accelerate launch --num_processes {seen.value}, or show it one GPU",
-        severity=ERROR if refused else WARNING,
+        severity=WARNING if refused else NOTE,
     )
 
 

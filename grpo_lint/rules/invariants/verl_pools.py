@@ -137,11 +137,12 @@ def teacher_pool(o: Operands) -> Iterator[Finding]:
 @relation(
     "INV166", "layered-summon-without-adapter", "verl",
     layered=flag(f"{ROLLOUT}.layered_summon"), engine=value(ENGINE),
-    when=fsdp, severity=WARNING, since="0.4.0",
+    when=fsdp, severity=WARNING, since="0.6.0",
     mentions=("layered_summon",),
     topics=("memory", "rollout", "lora"),
     bad=f"{ENGINE}=vllm {ROLLOUT}.layered_summon=True",
     good=f"{ENGINE}=vllm {ROLLOUT}.layered_summon=True {ROLLOUT}.load_format=safetensors {MODEL}.lora_rank=32",
+    target="verl=0.9.1",
     source="verl 0.6.0 to 0.9.1, `workers/rollout/vllm_rollout/`: \"Setting the sleep level to 1 may cause a memory "
     'overflow."; `utils/fsdp_utils.py`: `collect_lora_params`, its one reader.',
 )  # fmt: skip
