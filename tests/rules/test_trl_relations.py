@@ -11,6 +11,7 @@ from grpo_lint.settings import Settings
 
 SCRIPT = "grpo.py --model_name_or_path Qwen/Qwen2.5-1.5B --output_dir out --learning_rate 1e-6 --num_generations 8"
 SWIFT = "swift rlhf --rlhf_type grpo --model m --dataset d.jsonl --use_vllm true --vllm_mode colocate"
+OPENRLHF = "python3 -m openrlhf.cli.train_ppo_ray --pretrain m --vllm_num_engines 8"
 VERL = "python3 -m verl.trainer.main_ppo algorithm.adv_estimator=grpo actor_rollout_ref.rollout.n=8"
 
 
@@ -36,6 +37,13 @@ def found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, rule: str)
         (f"CUDA_VISIBLE_DEVICES=0,1,2,3 {VERL} trainer.n_gpus_per_node=4", 0),
         (f"CUDA_VISIBLE_DEVICES=0 {VERL} trainer.n_gpus_per_node=8 trainer.nnodes=2", 0),
         (f"CUDA_VISIBLE_DEVICES=0,1 NPROC_PER_NODE=4 {SWIFT}", 1),
+        (f"ray start --head \\\n  --num-gpus 4\n{VERL}", 1),
+        (f"ray start --head --num-gpus=8\n{VERL}", 0),
+        (f"# ray start --head --num-gpus 4\n{VERL}", 0),
+        (f"ray start --head --num-gpus 4\nray start --num-gpus 8\n{VERL}", 0),
+        (f"ray start --head --num-gpus 4\ntorchrun --nproc_per_node 8 {SCRIPT}", 0),
+        (f"#SBATCH --gres=gpu:4\n{OPENRLHF} --actor_num_gpus_per_node 8", 1),
+        (f"#SBATCH --gres=gpu:4\n{OPENRLHF}", 0),
     ],
 )
 def test_gpus_of_a_node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, count: int) -> None:
@@ -59,7 +67,6 @@ def test_swift_spreads_a_model_over_the_gpus_of_a_process(
     assert len(found(tmp_path, monkeypatch, text, "INV713")) == count
 
 
-OPENRLHF = "python3 -m openrlhf.cli.train_ppo_ray --pretrain m --vllm_num_engines 8"
 ALLOC = "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"
 
 
@@ -120,3 +127,16 @@ def test_accumulation_steps_count_from_trl_0_17_on(
     (tmp_path / "requirements.txt").write_text(f"trl=={release}\n")
     line = f"accelerate launch --num_processes 7 {SCRIPT} --per_device_train_batch_size 1 {more}"
     assert len(found(tmp_path, monkeypatch, line, "INV501")) == count
+
+
+def test_a_manifest_gives_what_its_container_asks_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for processes, count in ((8, 1), (4, 0)):
+        (tmp_path / "job.yaml").write_text(
+            "apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: grpo\nspec:\n  template:\n    spec:\n"
+            "      containers:\n      - name: trainer\n        image: trl\n"
+            f"        command: [torchrun, --nproc_per_node, '{processes}', {', '.join(SCRIPT.split())}]\n"
+            "        resources:\n          limits:\n            nvidia.com/gpu: 4\n"
+        )
+        report = Linter(Settings()).check(["job.yaml"])
+        assert sum(d.rule == "INV703" for d in report.diagnostics) == count

@@ -9,6 +9,7 @@ from grpo_lint.rules.invariants.models import positions, positions_of
 from grpo_lint.rules.invariants.relation import Relation
 from grpo_lint.rules.invariants.verl_pools import teacher_pool
 from grpo_lint.rules.invariants.verl_shares import spanning
+from grpo_lint.rules.invariants.verl_silent import filtering, long_answers, validation, warmup
 from grpo_lint.rules.invariants.verl_training import cut_off, greedy, kl_effect, precision, unsaved
 
 ROLLOUT = "actor_rollout_ref.rollout"
@@ -98,3 +99,45 @@ def test_several_teachers_have_sizes_of_their_own() -> None:
     assert severities(teacher_pool, one, verl="0.9.1") == ["error"]
     several = f"{one} +distillation.teacher_models.a.key=x +distillation.teacher_models.b.key=y"
     assert not severities(teacher_pool, several, verl="0.9.1")
+
+
+def test_a_critic_that_is_there_may_warm_up() -> None:
+    assert severities(warmup, f"{MAIN} algorithm.adv_estimator=grpo trainer.critic_warmup=20") == ["warning"]
+    assert not severities(warmup, f"{MAIN} algorithm.adv_estimator=gae trainer.critic_warmup=20")
+    assert not severities(warmup, f"{MAIN} trainer.critic_warmup=20", verl="0.9.1")  # gae is the default
+
+
+def test_validation_at_its_default_temperature_is_greedy() -> None:
+    assert severities(validation, f"{MAIN} {ROLLOUT}.val_kwargs.n=4", verl="0.9.1") == ["warning"]
+    assert not severities(validation, f"{MAIN} {ROLLOUT}.val_kwargs.n=4 {ROLLOUT}.val_kwargs.temperature=1.0")
+    assert not severities(validation, f"{MAIN} {ROLLOUT}.val_kwargs.n=1")
+
+
+@pytest.mark.parametrize(
+    ("release", "more", "found"),
+    [
+        ("0.7.1", "", ["warning"]),
+        ("0.9.1", "", []),
+        ("0.9.1", "trainer.use_v1=False", ["warning"]),
+    ],
+)
+def test_groups_are_filtered_by_the_newer_trainer(release: str, more: str, found: list[str]) -> None:
+    text = f"{MAIN} ++algorithm.filter_groups.enable=True {more}"
+    assert severities(filtering, text, verl=release) == found
+
+
+BUFFER = "+reward_model.reward_kwargs.overlong_buffer_cfg"
+
+
+@pytest.mark.parametrize(
+    ("manager", "more", "release", "found"),
+    [
+        ("naive", "", "0.6.1", ["error"]),
+        ("dapo", f"{BUFFER}.len=4096 +reward_model.reward_kwargs.max_resp_len=20480", "0.6.1", []),
+        ("dapo", f"{BUFFER}.len=4096 +reward_model.reward_kwargs.max_resp_len=2048", "0.6.1", ["error"]),
+        ("mine", "", "0.6.1", []),
+    ],
+)
+def test_the_penalty_for_long_answers_is_one_managers(manager: str, more: str, release: str, found: list[str]) -> None:
+    text = f"{MAIN} reward_model.reward_manager={manager} {BUFFER}.enable=True {more}"
+    assert severities(long_answers, text, verl=release) == found

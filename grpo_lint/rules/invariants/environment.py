@@ -86,7 +86,7 @@ def expandable(o: Operands) -> Iterator[Finding]:
 @relation(
     "INV703", "more-gpus-than-there-are", "verl",
     devices=environment("CUDA_VISIBLE_DEVICES"),
-    also=("trl", "transformers", "ms_swift", "llama_factory", "megatron", "slime", "deepspeed"),
+    also=("trl", "transformers", "ms_swift", "llama_factory", "megatron", "slime", "deepspeed", "openrlhf", "easyr1"),
     topics=("parallel",),
     bad="$ CUDA_VISIBLE_DEVICES=0,1,2,3 torchrun --nproc_per_node 8 grpo.py --model_name_or_path Qwen/Qwen2.5-1.5B"
     " --output_dir out --learning_rate 1e-6 --per_device_train_batch_size 8 --num_generations 8",
@@ -95,7 +95,7 @@ def expandable(o: Operands) -> Iterator[Finding]:
     unless="What runs inside an existing Ray cluster has the GPUs of that cluster.",
     source="torch: each local rank takes the GPU of its number; verl 0.2 to 0.9.1, `single_controller/ray/base.py`: "
     '"Total available GPUs ... is less than total desired GPUs". Slurm\'s `--gres` and `--gpus-per-node`, '
-    "Kubernetes' `nvidia.com/gpu`.",
+    "Kubernetes' `nvidia.com/gpu`, `ray start --num-gpus`.",
 )  # fmt: skip
 def too_many(o: Operands) -> Iterator[Finding]:
     """A launch can't use more GPUs of a node than the environment, the scheduler or the manifest gives it.

@@ -99,17 +99,27 @@ DIRECTIVE = r"(?m)^#SBATCH\s+--(?:gres=gpu|gpus-per-node)[:=](?:[A-Za-z][\w.-]*:
 """A line of a Slurm script that asks for GPUs of each node."""
 
 
+RAY = r"(?m)^[^#\n]*\bray\s+start\b(?:[^\n;|&\\]|\\\n)*?--num-gpus[= ](\d+)\b"
+"""A command that tells Ray how many GPUs a node has."""
+ON_RAY = ("verl", "slime", "openrlhf", "easyr1", "rllm")
+
+
 def allocated(run: RunConfig) -> Setting:
-    """The GPUs of a node that the job asks its scheduler or its cluster for; UNSET where nothing does, or two lines."""
+    """The GPUs of a node that the job asks its scheduler or its cluster for, or that Ray is told of.
+
+    UNSET where nothing says so, or where two places do.
+    """
     asked = run.option("kubernetes", "resources.limits")
     if asked.known and str(asked.value).isdigit():
         return asked.map(lambda text: int(text))
     file = run.anchor.file
     lines = list(re.finditer(DIRECTIVE, file.text)) if "#SBATCH" in file.text else []
+    if not lines and run.framework in ON_RAY and "--num-gpus" in file.text:
+        lines = list(re.finditer(RAY, file.text))
     if len(lines) != 1:
         return UNSET
     count = int(lines[0][1])
-    origin = Origin("file", file.span(*lines[0].span()), (), "GPUs of each node", "#SBATCH", count)
+    origin = Origin("file", file.span(*lines[0].span()), (), "GPUs of each node", "GPUs of the job", count)
     return Setting("known", count, (origin,))
 
 
@@ -117,6 +127,9 @@ PER_NODE = (
     # launcher or framework, key of the processes or GPUs of each node
     ("torchrun", "--nproc_per_node"),
     ("slime", "--actor-num-gpus-per-node"),
+    ("easyr1", "trainer.n_gpus_per_node"),
+    ("openrlhf", "--actor.num_gpus_per_node"),
+    ("openrlhf", "--actor_num_gpus_per_node"),
 )
 
 
@@ -128,7 +141,7 @@ def wanted_gpus(run: RunConfig) -> Setting:
         return effective(run, "trainer.n_gpus_per_node")
     for launcher, key in PER_NODE:
         found = run.option(launcher, key)
-        if not found.unset:
+        if found.explicit:
             return found
     count = _first(run, "accelerate", ("--num_processes", "num_processes"))
     machines = _first(run, "accelerate", ("--num_machines", "num_machines"))
