@@ -232,6 +232,15 @@ def test_what_is_told_rules_what_a_run_says(capsys: Capture) -> None:
     assert facts["offload"]["value"] is True
 
 
+def test_a_targeted_release_is_a_fact(capsys: Capture) -> None:
+    words = ["guide", "fsdp", "--target", "verl=0.3.0", "--target", "torch=2.7", "--format", "json"]
+    document = json.loads(printed(capsys, *words))
+    assert document["facts"] == {"torch": "2.7", "verl": "0.3.0", "nodes": None, "offload": None}
+    assert document["answers"][0]["answer"] == "fsdp1"
+    told = json.loads(printed(capsys, *words, "--verl", "0.9.1"))
+    assert told["facts"]["verl"] == "0.9.1"
+
+
 def test_runs_with_one_answer_are_told_together(capsys: Capture) -> None:
     paths = [
         str(ROOT / "fixtures" / "NOT01" / name) for name in ("bad-one-rank.json", "good-parameters-offloaded.json")
@@ -267,6 +276,17 @@ def test_what_a_run_tells(
     assert {name: run["facts"][name]["value"] for name in facts} == facts
     assert run["now"] == now
     assert found["answer"] == answer
+
+
+def test_a_device_that_is_written_is_a_fact(capsys: Capture, tmp_path: Path) -> None:
+    script = tmp_path / "run.sh"
+    for device, answer in (("npu", "level1"), ("cuda", "level2")):
+        script.write_text(
+            f"python3 -m verl.trainer.main_ppo actor_rollout_ref.rollout.name=vllm trainer.device={device}\n"
+        )
+        (found,) = json.loads(printed(capsys, "guide", "sleep", str(script), "--format", "json"))["answers"]
+        assert found["runs"][0]["facts"]["npu"]["value"] is (device == "npu")
+        assert found["answer"] == answer
 
 
 def test_a_value_that_isnt_known_tells_nothing(capsys: Capture, tmp_path: Path) -> None:

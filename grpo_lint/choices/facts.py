@@ -115,6 +115,12 @@ def _resync(run: RunConfig) -> Told | None:
     return (True, f"{run.framework} sends all weights") if adapters is not None and adapters[0] is False else None
 
 
+def _npu(run: RunConfig) -> Told | None:
+    """verl's `trainer.device`, where someone wrote it: its default holds on NPUs, too."""
+    setting = run.option("verl", "trainer.device")
+    return (setting.value == "npu", place(setting)) if setting.known and setting.explicit else None
+
+
 _READERS: dict[str, Callable[[RunConfig], Told | None]] = {
     "nodes": _nodes,
     "gpus": _gpus,
@@ -122,6 +128,7 @@ _READERS: dict[str, Callable[[RunConfig], Told | None]] = {
     "muon": _muon,
     "separate": _separate,
     "adapters": _adapters,
+    "npu": _npu,
     "resync": _resync,
 }
 

@@ -58,8 +58,8 @@ class Answer:
 def answer(options: Options) -> int:
     """Write what `grpo-lint guide` was asked for to standard output, and give the exit code."""
     known = load(options.topic)
-    told = _told(options, known)
     settings = settings_of(options, options.paths or ["."])
+    told = _told(options, known, settings)
     answers, whole = _of_runs(known, told, options, settings) if options.paths else ([], True)
     if options.paths and not answers:
         say(f"{', '.join(options.paths)}: no run that this is about, so the answer is from what is told")
@@ -80,13 +80,23 @@ def _found(known: dict[str, Any], facts: dict[str, Told]) -> dict[str, Any]:
     return decide(known, {name: facts[name][0] if name in facts else None for name in known["facts"]})
 
 
-def _told(options: Options, known: dict[str, Any]) -> dict[str, Told]:
-    """The facts that the command line tells. Raises UsageError for one that has nothing to do with the topic."""
-    told = {name: (getattr(options, name), "told") for name in FACTS if getattr(options, name) is not None}
-    for name in told:
-        if name not in known["facts"]:
+def _told(options: Options, known: dict[str, Any], settings: Settings) -> dict[str, Told]:
+    """The facts that the command line tells, and the releases that are targeted.
+
+    Raises UsageError for a fact that has nothing to do with the topic.
+    """
+    told: dict[str, Told] = {
+        name: (settings.targets[name], settings.origins.get(f"targets.{name}", "the settings"))
+        for name in known["facts"]
+        if name in settings.targets
+    }
+    for name in FACTS:
+        value = getattr(options, name)
+        if value is not None and name not in known["facts"]:
             takes = ", ".join(f"--{fact}" for fact in known["facts"])
             raise UsageError(f"guide {options.topic}: --{name} has nothing to do with it; it takes {takes}")
+        if value is not None:
+            told[name] = value, "told"
     return told
 
 
