@@ -316,6 +316,7 @@ def test_no_more_lines_are_counted_than_say_something(monkeypatch: pytest.Monkey
         ("'grad_norm': exploding", ("collapse",), {"gradient"}),
         ("actor/grad_norm is NaN", ("nan",), {"gradient"}),
         ("never emits EOS with LoRA rank 64", ("endless responses",), {"adapter"}),
+        ("Muon loss plateaus, reward drops", ("nothing learned", "collapse"), {"muon", "loss", "reward"}),
         ("zero 3 is slow", ("slow",), {"ZeRO"}),
         ("too many open files", ("open files",), set()),
         ("", (), set()),
