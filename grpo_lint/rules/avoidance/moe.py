@@ -204,8 +204,8 @@ def router_dtype(run: RunConfig) -> Iterator[Finding]:
     ```
 
     ## When it does not apply
-    Dense models, float32 training, the FSDP engine (the transformers library routes in float32), and models whose
-    bridge sets the type itself, such as DeepSeek-V3.
+    Dense models, float32 training, the FSDP engine (the transformers library routes in float32), models whose bridge
+    sets the type itself, such as DeepSeek-V3, and runs of Megatron that only generate.
 
     ## Sources
     - megatron-core 0.16.1, `transformer/transformer_config.py` (default None; warns from 32 experts on) and
@@ -240,7 +240,7 @@ def _megatron_router(run: RunConfig) -> Iterator[Finding]:
     narrow = run.model_dtype.value == "fp16"
     if not run.complete or not positive(count) or not count.explicit or gate.explicit or not gate.decided:
         return
-    if gate.value is not None or run.model_dtype.value not in ("bf16", "fp16"):
+    if gate.value is not None or run.model_dtype.value not in ("bf16", "fp16") or _only_generates(run):
         return
     yield Finding(
         f"--num-experts is {count.value}, and nothing sets --moe-router-dtype: Megatron routes in"
@@ -251,6 +251,13 @@ def _megatron_router(run: RunConfig) -> Iterator[Finding]:
         help="add --moe-router-dtype fp32 (from core 0.12.0 on)",
         severity=WARNING if narrow or count.value >= MANY_EXPERTS else NOTE,
     )
+
+
+def _only_generates(run: RunConfig) -> bool:
+    """Whether Megatron's inference is started: it is told how much to generate, and not how long to train."""
+    length = (run.option(run.framework, name) for name in ("--train-iters", "--train-samples"))
+    generates = run.option(run.framework, "--num-tokens-to-generate").explicit
+    return generates and not any(setting.explicit for setting in length)
 
 
 RULES: tuple[Rule, ...] = (router_replay, router_dtype)
