@@ -6,7 +6,7 @@ from grpo_lint.patterns import lazy
 
 _MIXTURES = lazy(
     r"""(?ix)
-    \d+B-A\d+(?:\.\d+)?B            # Qwen3-30B-A3B, ERNIE-4.5-21B-A3B, Ling: total and active parameters
+    \d+B-A\d+(?:\.\d+)?[BM]         # Qwen3-30B-A3B, ERNIE-4.5-21B-A3B, granite-3.1-1b-a400m: total, active parameters
     | -A\d+(?:\.\d+)?B\b            # Qwen1.5-MoE-A2.7B, Qwen2-57B-A14B
     | \bMixtral
     | \bDeepSeek-(?:V2|V3|MoE)
@@ -29,6 +29,27 @@ _DENSE = lazy(
     """
 )
 """Names of released models, whole, that are known to be dense (their config.json holds no experts)."""
+
+_TEXT_MIXTURES = lazy(
+    r"""(?ix)
+    Qwen3-\d+B-A\d+B(?:-Base|-Instruct|-Thinking)?(?:-\d{4})?
+    | Qwen1\.5-MoE-A2\.7B(?:-Chat)?
+    | Mixtral-8x\d+B(?:-Instruct)?-v0\.1
+    | OLMoE-1B-7B-\d{4}(?:-Instruct|-SFT)?
+    | DeepSeek-V(?:2|2-Lite|2\.5|3|3\.1)(?:-Chat|-Base)?(?:-\d{4})?
+    | gpt-oss-\d+b
+    | granite-3\.[01]-\db-a\d+m-(?:base|instruct)
+    """
+)
+"""Names of released mixtures of experts, whole, that have no vision or audio tower."""
+
+
+def is_text_only(path: str) -> bool:
+    """Whether a path or hub name is that of a released model that is known to have no vision or audio tower."""
+    name = path.rstrip("/").rsplit("/", 1)[-1]
+    if _TEXT_MIXTURES.fullmatch(name):
+        return True
+    return _DENSE.fullmatch(name) is not None and "VL" not in name.upper()
 
 
 def mixture_of_experts(path: str) -> bool | None:

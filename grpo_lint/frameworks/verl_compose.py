@@ -11,7 +11,7 @@ import os
 from grpo_lint.discover import shown
 from grpo_lint.frameworks import hydra_entry, tables
 from grpo_lint.frameworks.documents import paths_of
-from grpo_lint.frameworks.verl import NAME
+from grpo_lint.frameworks.verl import ACTOR, NAME
 from grpo_lint.frameworks.verl_packaged import releases_with
 from grpo_lint.located import Unknown
 from grpo_lint.syntax.hydra.config import Folder
@@ -204,6 +204,9 @@ def compose_run(
     )
     result.problems = [problem for problem in result.problems if _holds(problem, run, result)]
     if result.root is not None:
+        strategy = result.root.get(f"{ACTOR}.strategy")
+        if not run.engine and strategy is not None and strategy.data == "megatron":
+            run.engine = "megatron"  # by the `defaults` of a config of one's own
         put_composition(run, result, _assumed(run, overrides) if NAME not in run.versions else None)
         run.complete = run.complete and not result.open
         return result

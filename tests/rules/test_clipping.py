@@ -1,9 +1,11 @@
+from pathlib import Path
 from typing import Any
 
 import pytest
 from deepspeed_runs import accelerated, config, findings, said
 from verl_runs import MAIN, document, launched, marked
 
+from grpo_lint.cli import main
 from grpo_lint.rules.avoidance.clipping import gradient_clipping_1, gradient_clipping_zero
 from grpo_lint.runconfig import RunConfig
 from grpo_lint.unified import Origin, known
@@ -160,6 +162,17 @@ def test_zero_is_off_in_megatron() -> None:
     assert said(gradient_clipping_zero, run) == [("note", f"{NEW}=0 switches gradient clipping off")]
     muon = verl(f"model_engine=megatron {NEW}=0 {ACTOR}.optim.optimizer=muon", "0.9.1")
     assert not findings(gradient_clipping_zero, muon)
+
+
+def test_zero_is_off_on_megatron_by_a_defaults_list(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Also where the release isn't known: the engine is that of the config that is composed."""
+    file = tmp_path / "grpo.yaml"
+    head = "hydra:\n  searchpath: [pkg://verl.trainer.config]\ndefaults: [BASE, _self_]\n"
+    text = head + "algorithm:\n  adv_estimator: grpo\nactor_rollout_ref:\n  actor:\n    optim:\n      clip_grad: 0.0\n"
+    for base, what in (("ppo_megatron_trainer", "switches gradient clipping off"), ("ppo_trainer", "multiplies every")):
+        file.write_text(text.replace("BASE", base), encoding="utf-8")
+        main(["--select", "NOT16", "--output", "concise", str(file)])
+        assert what in capsys.readouterr().out
 
 
 def test_zero_is_off_in_deepspeed() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from grpo_lint.frameworks.models import mixture_of_experts
+from grpo_lint.frameworks.models import is_text_only
 from grpo_lint.rules.verdict import (
     Form,
     Verdict,
@@ -257,11 +257,6 @@ def stale_encoder_cache(run: RunConfig) -> Verdict:
     at = told if told.known else path if path.known else run.anchor
     help_ = "watch rewards on repeated images, or set multimodal to false"
     return Verdict("warn", known, at, "asks to monitor the encoder cache", (), help_)
-
-
-def is_text_only(path: str) -> bool:
-    """Whether a name is that of a released dense model without a vision tower."""
-    return mixture_of_experts(path) is False and "VL" not in path.upper()
 
 
 @form("DO16", "dsa", "indexer_replay", "router_replay", "model_path")
