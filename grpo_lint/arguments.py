@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from grpo_lint.settings import Layer
 
-COMMANDS = ("check", "show", "validate", "explain", "rules", "matrix", "guide", "compare", "diagnose")
+COMMANDS = ("check", "show", "validate", "explain", "rules", "matrix", "guide", "compare", "diagnose", "recommend")
 
 EPILOG = """commands:
   check [PATHS...]   lint files and directories (the default command; default path: .)
@@ -22,6 +22,7 @@ EPILOG = """commands:
   guide TOPIC        which of two ways to take (fsdp, zero, sync, sleep, engine), for runs or from facts
   compare A B        two ways to do one thing, such as fsdp1 and fsdp2, with sources
   diagnose           what may have caused a symptom, or what a log shows
+  recommend [TOPIC]  a config that passes, in a framework's own format
 
 `grpo-lint COMMAND --help` tells more."""
 
@@ -86,6 +87,7 @@ class Options:
     choices: Sequence[str] = ()
     symptom: list[str] | None = None
     log: list[str] | None = None
+    reasons: bool = False
 
 
 def parser(command: str) -> ArgumentParser:
@@ -120,6 +122,8 @@ def parser(command: str) -> ArgumentParser:
         _add_compare(parser)
     elif command == "diagnose":
         _add_diagnose(parser)
+    elif command == "recommend":
+        _add_recommend(parser)
     else:
         parser.add_argument("--format", choices=("table", "json"), help="default: table")
     return parser
@@ -224,6 +228,21 @@ def _add_diagnose(parser: ArgumentParser) -> None:
         "--log", action="append", metavar="FILE", help="a training log; - reads it from input; may be repeated"
     )
     parser.add_argument("--format", choices=FORMATS, help="default: text")
+    _add_sources(parser)
+
+
+def _add_recommend(parser: ArgumentParser) -> None:
+    from grpo_lint.recipes.choose import FORMATS, TOPICS
+
+    parser.add_argument(
+        "topic",
+        nargs="?",
+        choices=TOPICS,
+        metavar="TOPIC",
+        help=f"what it is about: {', '.join(TOPICS)} (default: all that go together in the format)",
+    )
+    parser.add_argument("--format", choices=FORMATS, help="whose config to write (default: unified)")
+    parser.add_argument("--reasons", action="store_true", help="print why, with sources, instead of the config")
     _add_sources(parser)
 
 

@@ -27,7 +27,7 @@ ORDER = [
     {"sweep"},
     {"configure", "settings_file", "settings_values"},
     {"reporters", "statistics"},
-    {"terminal", "show_settings", "judge", "explain", "diagnosis", "choices"},
+    {"terminal", "show_settings", "judge", "explain", "diagnosis", "choices", "recipes"},
     {"arguments", "outputs", "commands", "completion"},
     {"cli"},
     {"__main__"},

@@ -336,6 +336,9 @@ def test_completion_in_bash(lint: Lint) -> None:
     assert completed(script, "grpo-lint", "check", "--select", "NOT07") == {"NOT07"}
     assert completed(script, "grpo-lint", "--profile", "s") == {"strict"}
     assert completed(script, "grpo-lint", "explain", "group-size-1") == {"group-size-1"}
+    assert completed(script, "grpo-lint", "recommend", "mo") == {"moe-nan"}
+    assert completed(script, "grpo-lint", "recommend", "--format", "verl") == {"verl", "verl-yaml"}
+    assert completed(script, "grpo-lint", "compare", "fsdp") == {"fsdp1", "fsdp2"}
     assert completed(script, "grpo-lint", "show", "--fo") == {"--format"}
     assert completed(script, "grpo-lint", "ru") == {"rules", "run.sh"}
     assert completed(script, "grpo-lint", "check", "ru") == {"run.sh"}
