@@ -146,7 +146,11 @@ def test_megatron(case: choose.Case, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("case", cases("vllm"))
 def test_vllm(case: choose.Case) -> None:
     os.environ.setdefault("VLLM_TARGET_DEVICE", "cpu")
-    module = pytest.importorskip("vllm.entrypoints.openai.cli_args", exc_type=ImportError)
+    pytest.importorskip("vllm.engine.arg_utils", exc_type=ImportError)
+    try:
+        from vllm.entrypoints.common import cli_args as module  # 0.33.0
+    except ImportError:
+        module = pytest.importorskip("vllm.entrypoints.openai.cli_args", exc_type=ImportError)
     utils = pytest.importorskip("vllm.utils.argparse_utils")
     parsed = module.make_arg_parser(utils.FlexibleArgumentParser()).parse_args(words(case))
     assert parsed.model_tag
