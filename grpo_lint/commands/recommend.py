@@ -8,7 +8,8 @@ from __future__ import annotations
 import os
 
 from grpo_lint.arguments import UsageError
-from grpo_lint.commands import compare, guide
+from grpo_lint.choices import known as choices
+from grpo_lint.choices.decide import decide
 from grpo_lint.discover import Repository
 from grpo_lint.engine import Linter
 from grpo_lint.judge import of_config
@@ -90,7 +91,7 @@ def case_of(settings: Settings, format: str, topic: str) -> Case:
         nodes=int(machine["nodes"]),
         memory=machine["gpu-memory"],
         releases=releases,
-        fsdp=guide.decide(compare.load(), facts)["answer"],
+        fsdp=decide(choices.load("fsdp"), facts)["answer"],
     )
 
 
