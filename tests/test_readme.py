@@ -24,6 +24,14 @@ def test_the_example_prints_what_the_readme_shows(
     assert capsys.readouterr().out == next(block for block in blocks("text") if "NOT07" in block)
 
 
+def test_the_first_page_of_the_site_shows_a_part_of_it() -> None:
+    index = (Path(__file__).parent.parent / "docs" / "index.md").read_text(encoding="utf-8")
+    shown = re.findall(r"^```text\n(.*?)^```$", index, re.M | re.S)
+    assert shown
+    assert all(block in README for block in shown)
+    assert next(block for block in blocks("bash") if "pip install ." in block) in index
+
+
 def test_every_linked_file_exists() -> None:
     for target in re.findall(r"\]\(([^)#]+)\)", README):
         assert (Path(__file__).parent.parent / target).exists(), target

@@ -1,4 +1,4 @@
-"""Makes docs/rules/ and docs/unified-config.md from the code: `python tools/rule_docs.py`. Examples are really run.
+"""Makes docs/rules/, docs/unified-config.md and docs/frameworks.md from the code. Examples are really run.
 
 python tools/rule_docs.py            write the pages and their index
 python tools/rule_docs.py --check    write nothing; exit with 1 when a page isn't what it would be
@@ -22,9 +22,13 @@ from grpo_lint.rules.rule import Rule
 from grpo_lint.rules.strict import FORMS
 from grpo_lint.unified import FIELDS
 
+sys.path.insert(0, str(Path(__file__).parent))
+from framework_docs import frameworks
+
 ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / "docs" / "rules"
 UNIFIED = ROOT / "docs" / "unified-config.md"
+FRAMEWORKS = ROOT / "docs" / "frameworks.md"
 
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.M | re.S)
 _TOLD = re.compile(r"`(--(?:target|profile|select|ignore) [\w=.,]+|--require-reason)`|`(\w+)==(\d[\w.]*)`")
@@ -161,7 +165,7 @@ def _row(rule: Rule) -> str:
 def pages() -> dict[Path, str]:
     """Every generated file with its text."""
     found = {FOLDER / f"{rule.id}.md": page(rule) for rule in RULES}
-    return {UNIFIED: unified_config(), FOLDER / "index.md": index(), **found}
+    return {UNIFIED: unified_config(), FRAMEWORKS: frameworks(), FOLDER / "index.md": index(), **found}
 
 
 _UNIFIED_HEAD = """\
