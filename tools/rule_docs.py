@@ -31,7 +31,7 @@ UNIFIED = ROOT / "docs" / "unified-config.md"
 FRAMEWORKS = ROOT / "docs" / "frameworks.md"
 
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.M | re.S)
-_TOLD = re.compile(r"`(--(?:target|profile|select|ignore) [\w=.,]+|--require-reason)`|`(\w+)==(\d[\w.]*)`")
+_TOLD = re.compile(r"`(--(?:target|profile|select|ignore) [\w=.,-]+|--require-reason)`|`(\w+)==(\d[\w.]*)`")
 """Options, and pinned releases, that the text around an example tells."""
 _NAMED = re.compile(r"`([\w-]+\.\w+)`:\s*\Z")
 """Ends the text before a block that is a file of this name, which another block uses."""

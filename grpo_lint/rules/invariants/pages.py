@@ -19,7 +19,14 @@ PROGRAMS = {
 }
 
 TITLES = {"deepspeed": "DeepSpeed", "trl": "TRL", "openrlhf": "OpenRLHF", "megatron": "Megatron", "vllm": "vLLM"}
-TITLES |= {"sglang": "SGLang", "ms_swift": "ms-swift", "nemo_rl": "NeMo RL", "areal": "AReaL", "roll": "ROLL"}
+TITLES |= {
+    "sglang": "SGLang",
+    "mindie": "MindIE",
+    "ms_swift": "ms-swift",
+    "nemo_rl": "NeMo RL",
+    "areal": "AReaL",
+    "roll": "ROLL",
+}
 
 _PAGE = """\
 {summary}

@@ -152,7 +152,7 @@ def _short(setting: Setting, name: str) -> str:
     return key if key.startswith("-") else ".".join(key.split(".")[-1:])
 
 
-SETTLED = {"verl": "0.5.0", "trl": "0.19.0"}
+SETTLED = {"verl": "0.5.0", "trl": "0.19.0", "megatron-core": "0.12.0"}
 """Releases from which on a check counts as always there: who runs an older one says so, or keeps a copy of it."""
 
 
@@ -388,8 +388,8 @@ def divisors(total: int, limit: int = 0) -> list[int]:
     return [n for n in range(1, min(total, limit or total) + 1) if total % n == 0]
 
 
-def listed(numbers: Iterable[int]) -> str:
-    """Numbers as a help line tells them: "1, 2, 4 or 7"."""
+def listed(numbers: Iterable[object]) -> str:
+    """Numbers or words as a help line tells them: "1, 2, 4 or 7"."""
     words = [str(n) for n in numbers]
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}" if words else "none"
 
