@@ -16,24 +16,24 @@ STAGE = f"{ZERO}.stage"
 TRAIN, MICRO, STEPS = "train_batch_size", "train_micro_batch_size_per_gpu", "gradient_accumulation_steps"
 
 
-def _json(**blocks: str) -> str:
+def json_example(**blocks: str) -> str:
     """An example file of a few keys, each with its value as JSON."""
     return "{\n" + ",\n".join(f'  "{key}": {text}' for key, text in blocks.items()) + "\n}"
 
 
-def _example(zero: str, **blocks: str) -> str:
-    return _json(train_micro_batch_size_per_gpu="1", **blocks, zero_optimization=zero)
+def example(zero: str, **blocks: str) -> str:
+    return json_example(train_micro_batch_size_per_gpu="1", **blocks, zero_optimization=zero)
 
 
 @relation(
     "INV202", "batch-chain", "deepspeed",
     train=number(TRAIN), micro=number(MICRO), steps=number(STEPS),
     topics=("batch",),
-    bad=_json(
+    bad=json_example(
         train_batch_size="100", train_micro_batch_size_per_gpu="4", gradient_accumulation_steps="8",
         zero_optimization='{"stage": 2}', gradient_clipping="1.0",
     ),
-    good=_json(
+    good=json_example(
         train_batch_size="128", train_micro_batch_size_per_gpu="4", gradient_accumulation_steps="8",
         zero_optimization='{"stage": 2}', gradient_clipping="1.0",
     ),
@@ -64,7 +64,7 @@ def batch_chain(o: Operands) -> Iterator[Finding]:
     severity=WARNING,
     topics=("batch", "parallel"),
     files={
-        "ds.json": _json(
+        "ds.json": json_example(
             train_batch_size="48", train_micro_batch_size_per_gpu="4", gradient_clipping="1.0",
             zero_optimization='{"stage": 2}',
         )
@@ -105,8 +105,8 @@ def batch_chain_of_launch(o: Operands) -> Iterator[Finding]:
     "INV204", "number-in-quotes", "deepspeed",
     train=value(TRAIN), micro=value(MICRO), steps=value(STEPS), clip=value("gradient_clipping"),
     topics=("batch",),
-    bad=_json(train_micro_batch_size_per_gpu='"8"', gradient_clipping="1.0", zero_optimization='{"stage": 2}'),
-    good=_json(train_micro_batch_size_per_gpu="8", gradient_clipping="1.0", zero_optimization='{"stage": 2}'),
+    bad=json_example(train_micro_batch_size_per_gpu='"8"', gradient_clipping="1.0", zero_optimization='{"stage": 2}'),
+    good=json_example(train_micro_batch_size_per_gpu="8", gradient_clipping="1.0", zero_optimization='{"stage": 2}'),
     unless='"auto" is a word that trainers replace.',
     source="DeepSpeed 0.19.8 `runtime/config.py`: these are read without a conversion and compared with 0.",
 )  # fmt: skip
@@ -125,20 +125,25 @@ def quoted(o: Operands) -> Iterator[Finding]:
 @relation(
     "INV206", "summed-gradients", "deepspeed",
     op=value("gradient_allreduce_op"), stage=value(STAGE), compile=flag("compile.deepcompile"),
+    zenflow=value(f"{ZERO}.zenflow.topk_ratio", f"{ZERO}.zenflow.select_strategy", f"{ZERO}.zenflow.update_interval"),
     since="0.19.6",
     topics=("zero",),
-    bad=_example('{"stage": 3}', gradient_clipping="1.0", gradient_allreduce_op='"sum"'),
-    good=_example('{"stage": 2}', gradient_clipping="1.0", gradient_allreduce_op='"sum"'),
+    bad=example('{"stage": 3}', gradient_clipping="1.0", gradient_allreduce_op='"sum"'),
+    good=example('{"stage": 2}', gradient_clipping="1.0", gradient_allreduce_op='"sum"'),
     target="deepspeed=0.19.8",
     source="DeepSpeed 0.19.8 `runtime/config.py`: `_do_error_check`.",
 )  # fmt: skip
 def summed(o: Operands) -> Iterator[Finding]:
-    """Gradients that are summed rather than averaged go with ZeRO up to stage 2, and not with DeepCompile."""
-    if isinstance(o.op, str) and o.op.lower() == "sum" and (o.stage == 3 or o.compile):
+    """Gradients that are summed rather than averaged go with ZeRO up to stage 2, without ZenFlow or DeepCompile."""
+    if not isinstance(o.op, str) or o.op.lower() != "sum":
+        return
+    other = "stage" if o.stage == 3 else "compile" if o.compile else "zenflow" if not o["zenflow"].unset else ""
+    if other:
+        told = {"stage": "stage 3", "compile": "DeepCompile", "zenflow": "ZenFlow"}[other]
         yield o.fault(
             "op",
-            f"gradient_allreduce_op sum is not supported with {'stage 3' if o.stage == 3 else 'DeepCompile'}",
-            "stage" if o.stage == 3 else "compile",
+            f"gradient_allreduce_op sum is not supported with {told}",
+            other,
             help='set it to "mean", or remove it',
         )
 
@@ -148,11 +153,11 @@ def summed(o: Operands) -> Iterator[Finding]:
     stage=value(STAGE), fp16=flag("fp16.fp16_master_weights_and_grads"),
     bf16=flag("bf16.bf16_master_weights_and_grads"), states=flag("bf16.bf16_optimizer_states"),
     topics=("zero", "precision"),
-    bad=_json(
+    bad=json_example(
         train_micro_batch_size_per_gpu="1", gradient_clipping="1.0", zero_optimization='{"stage": 0}',
         bf16='{"enabled": true, "bf16_master_weights_and_grads": true}',
     ),
-    good=_json(
+    good=json_example(
         train_micro_batch_size_per_gpu="1", gradient_clipping="1.0", zero_optimization='{"stage": 2}',
         bf16='{"enabled": true, "bf16_master_weights_and_grads": true}',
     ),
@@ -181,11 +186,11 @@ def masters(o: Operands) -> Iterator[Finding]:
     "INV208", "clip-value-in-optimizer", "deepspeed",
     clip=value("optimizer.params.max_grad_norm"), type=value("optimizer.type"),
     topics=("clipping",),
-    bad=_json(
+    bad=json_example(
         train_micro_batch_size_per_gpu="1", zero_optimization='{"stage": 2}', gradient_clipping="1.0",
         optimizer='{"type": "AdamW", "params": {"lr": 1e-6, "max_grad_norm": 1.0}}',
     ),
-    good=_json(
+    good=json_example(
         train_micro_batch_size_per_gpu="1", zero_optimization='{"stage": 2}', gradient_clipping="1.0",
         optimizer='{"type": "AdamW", "params": {"lr": 1e-6}}',
     ),
@@ -206,10 +211,11 @@ def clip_in_optimizer(o: Operands) -> Iterator[Finding]:
     "INV209", "norm-is-needed", "deepspeed",
     norm=value(f"{ZERO}.compute_grad_norm"), stage=value(STAGE), clip=value("gradient_clipping"),
     device=value(f"{ZERO}.offload_optimizer.device"),
+    zenflow=value(f"{ZERO}.zenflow.topk_ratio", f"{ZERO}.zenflow.select_strategy", f"{ZERO}.zenflow.update_interval"),
     since="0.19.7",
     topics=("zero", "clipping"),
-    bad=_example('{"stage": 2, "compute_grad_norm": false}', gradient_clipping="1.0"),
-    good=_example('{"stage": 2, "compute_grad_norm": true}', gradient_clipping="1.0"),
+    bad=example('{"stage": 2, "compute_grad_norm": false}', gradient_clipping="1.0"),
+    good=example('{"stage": 2, "compute_grad_norm": true}', gradient_clipping="1.0"),
     target="deepspeed=0.19.8",
     source="DeepSpeed 0.19.8 `runtime/zero/config.py`: `compute_grad_norm_valid`; `stage_1_and_2.py`: `__init__`.",
 )  # fmt: skip
@@ -223,14 +229,16 @@ def norm_needed(o: Operands) -> Iterator[Finding]:
         yield o.fault("norm", f"compute_grad_norm false with {o('clip')}: DeepSpeed refuses to clip by no norm", "clip")
     elif o.device not in (None, "none"):
         yield o.fault("norm", "compute_grad_norm false does not go with an offloaded optimizer", "device")
+    elif not o["zenflow"].unset:
+        yield o.fault("norm", "compute_grad_norm false does not go with ZenFlow", "zenflow")
 
 
 @relation(
     "INV210", "partial-offload", "deepspeed",
     ratio=number(f"{ZERO}.offload_optimizer.ratio"), stage=value(STAGE),
     topics=("zero", "offload"),
-    bad=_example('{"stage": 2, "offload_optimizer": {"device": "cpu", "ratio": 0.5}}', gradient_clipping="1.0"),
-    good=_example('{"stage": 3, "offload_optimizer": {"device": "cpu", "ratio": 0.5}}', gradient_clipping="1.0"),
+    bad=example('{"stage": 2, "offload_optimizer": {"device": "cpu", "ratio": 0.5}}', gradient_clipping="1.0"),
+    good=example('{"stage": 3, "offload_optimizer": {"device": "cpu", "ratio": 0.5}}', gradient_clipping="1.0"),
     source="DeepSpeed 0.19.8 `runtime/zero/config.py`: `offload_ratio_check`; the same in 0.14.2.",
 )  # fmt: skip
 def partial_offload(o: Operands) -> Iterator[Finding]:
@@ -249,8 +257,8 @@ def partial_offload(o: Operands) -> Iterator[Finding]:
     scale=value("fp16.loss_scale"), on=value("fp16.enabled"), window=value("fp16.loss_scale_window"),
     least=value("fp16.min_loss_scale"),
     topics=("precision",),
-    bad=_example('{"stage": 2}', gradient_clipping="1.0", fp16='{"enabled": true, "loss_scale": -1}'),
-    good=_example('{"stage": 2}', gradient_clipping="1.0", fp16='{"enabled": true, "loss_scale": 0}'),
+    bad=example('{"stage": 2}', gradient_clipping="1.0", fp16='{"enabled": true, "loss_scale": -1}'),
+    good=example('{"stage": 2}', gradient_clipping="1.0", fp16='{"enabled": true, "loss_scale": 0}'),
     source="DeepSpeed 0.19.8 `runtime/precision_config.py`.",
 )  # fmt: skip
 def loss_scale(o: Operands) -> Iterator[Finding]:
@@ -270,8 +278,8 @@ def loss_scale(o: Operands) -> Iterator[Finding]:
     stage=number(STAGE), factor=value("gradient_predivide_factor"), pre=flag("prescale_gradients"),
     scatter=value(f"{ZERO}.reduce_scatter"),
     topics=("zero",),
-    bad=_example('{"stage": 2}', gradient_clipping="1.0", prescale_gradients="true"),
-    good=_example('{"stage": 2}', gradient_clipping="1.0", prescale_gradients="false"),
+    bad=example('{"stage": 2}', gradient_clipping="1.0", prescale_gradients="true"),
+    good=example('{"stage": 2}', gradient_clipping="1.0", prescale_gradients="false"),
     unless="At stage 1, and with `reduce_scatter` false, gradients may be scaled.",
     source="DeepSpeed 0.19.8 `runtime/zero/stage_1_and_2.py`, `stage3.py`: \"pre-scale gradients is not yet "
     "supported\". `reduce_scatter`: default true.",
@@ -295,8 +303,8 @@ def prescaled(o: Operands) -> Iterator[Finding]:
     elastic=flag(f"{ZERO}.elastic_checkpoint"), stage=number(STAGE),
     severity=NOTE,
     topics=("zero", "checkpoint"),
-    bad=_example('{"stage": 3, "elastic_checkpoint": true}', gradient_clipping="1.0"),
-    good=_example('{"stage": 3, "elastic_checkpoint": false}', gradient_clipping="1.0"),
+    bad=example('{"stage": 3, "elastic_checkpoint": true}', gradient_clipping="1.0"),
+    good=example('{"stage": 3, "elastic_checkpoint": false}', gradient_clipping="1.0"),
     source="DeepSpeed 0.19.8 `runtime/zero/config.py`: `elastic_checkpoint_deprecated`, a warning.",
 )  # fmt: skip
 def elastic(o: Operands) -> Iterator[Finding]:
