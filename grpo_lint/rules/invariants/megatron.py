@@ -27,6 +27,11 @@ ALSO = ("slime",)
 READ = "Megatron-LM main of 2026-08-22, `training/arguments.py`: `validate_args`"
 
 
+def started(world: int) -> str:
+    """How a message tells the number of processes: "8 processes are"."""
+    return "1 process is" if world == 1 else f"{world} processes are"
+
+
 @relation(
     "INV301", "shape-does-not-divide-world", "megatron",
     tp=number(TP), pp=number(PP), cp=number(CP), world=processes(),
@@ -42,7 +47,7 @@ def world(o: Operands) -> Iterator[Finding]:
     if size > 0 and o.world % size:
         yield o.fault(
             "tp",
-            f"{o.world} processes are not a multiple of tensor {o.tp} x pipeline {o.pp} x context {o.cp} = {size}:"
+            f"{started(o.world)} not a multiple of tensor {o.tp} x pipeline {o.pp} x context {o.cp} = {size}:"
             " Megatron can't start",
             "pp",
             "cp",
@@ -101,16 +106,17 @@ def layers(o: Operands) -> Iterator[Finding]:
 
 @relation(
     "INV304", "experts-do-not-divide", "megatron",
-    ep=number(EP), experts=value(EXPERTS), etp=value("--expert-tensor-parallel-size"),
+    ep=number(EP), experts=value(EXPERTS), saved=flag("--use-checkpoint-args"),
     also=ALSO,
     topics=("parallel", "moe"),
+    unless="With --use-checkpoint-args the checkpoint says how many experts there are.",
     bad=f"{EXPERTS} 60 {EP} 8",
     good=f"{EXPERTS} 64 {EP} 8",
     source=READ + ".",
 )  # fmt: skip
 def experts(o: Operands) -> Iterator[Finding]:
     """Expert parallelism shares out experts, so there have to be some, and they have to divide."""
-    if o.ep <= 1:
+    if o.ep <= 1 or o.saved:
         return
     if o.experts is None and o.run.complete:
         yield o.fault("ep", f"{o('ep')} without {EXPERTS}: a dense model has no experts to share out")
@@ -141,7 +147,7 @@ def expert_world(o: Operands) -> Iterator[Finding]:
     if o.ep > 1 and size > 0 and o.world % size:
         yield o.fault(
             "ep",
-            f"{o.world} processes are not a multiple of expert-tensor {etp} x expert {o.ep} x pipeline {o.pp} = {size}:"
+            f"{started(o.world)} not a multiple of expert-tensor {etp} x expert {o.ep} x pipeline {o.pp} = {size}:"
             " Megatron can't start",
             "etp",
             "pp",
