@@ -222,7 +222,7 @@ class Dialect:
             return Kind(name, type_, 0, 1)
         if "bool" in lowered:
             return Kind(name, type_, 0, 1 if self.bools == "optional" else 0)
-        if re.match(r"(?:optional\[)?(?:list|set)\[", lowered):
+        if re.match(r"(?:optional\[)?(?:list|set)\[|optional\[union\[(?:set|dict)\[", lowered):
             return Kind(name, type_, 1, MANY)
         return Kind(name, type_, 1, 1)
 

@@ -49,7 +49,7 @@ def oracle(table_name: str, abbreviates: bool) -> argparse.ArgumentParser:
             inner = re.sub(r"optional\[|list\[|\]| \| none", "", type_)
             numbered = inner == "int" or all(type(choice) is int for choice in entry.get("choices") or "-")
             settings["type"] = int if numbered else float if inner == "float" else str
-            if "nargs" in more or re.match(r"(?:optional\[)?(?:list|set)\[", type_):
+            if "nargs" in more or re.match(r"(?:optional\[)?(?:list|set)\[|optional\[union\[set\[", type_):
                 settings["nargs"] = more.get("nargs", "+")
         parser.add_argument(*names, **settings)
     return parser
@@ -72,6 +72,7 @@ LINES = {
         "--model-path m --tp 2 --dp 4",
         "--tensor-parallel-size 8 --pp-size=2",
         "--mem-fraction-static 0.8 --trust-remote-code",
+        "--enable-lora --lora-target-modules q_proj v_proj",
         "--context-len 4096 --port 3",
         "--disable-radix-cache --enable-dp-attention --schedule-conservativeness 0.3",
         "--ep 8 --dtype bfloat16 --host 0.0.0.0",
