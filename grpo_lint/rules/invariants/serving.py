@@ -82,8 +82,8 @@ def host_adapters(o: Operands) -> Iterator[Finding]:
     balance=flag("--enable-eplb"), spread=flag("--enable-expert-parallel"),
     since="0.10.0",
     topics=("moe", "parallel"),
-    bad="--enable-eplb --tensor-parallel-size 8",
-    good="--enable-eplb --enable-expert-parallel --tensor-parallel-size 8",
+    bad="$ vllm serve Qwen/Qwen3-235B-A22B --tensor-parallel-size 8 --enable-eplb",
+    good="$ vllm serve Qwen/Qwen3-235B-A22B --tensor-parallel-size 8 --enable-expert-parallel --enable-eplb",
     target="vllm=0.33.0",
     source=VLLM + "`config/parallel.py`: \"enable_expert_parallel must be True to use EPLB\".",
 )  # fmt: skip
