@@ -30,7 +30,7 @@ def read_document(root: Value, path: str, run: RunConfig, repository: Repository
         for item in items[:1]:
             for inner, leaf in item.leaves(key):
                 run.options.put(NAME, inner, as_setting(leaf, inner, "file"))
-        if not items:
+        if len(items) != 1:
             run.options.put(NAME, key, as_setting(value, key, "file"))
     return []
 
