@@ -17,7 +17,7 @@ JSON = """{
   "zero_optimization": {"stage": $STAGE},
   "bf16": {"enabled": true},
   "fp16": {"enabled": true},
-  "gradient_clipping": $(date +%s)
+  "train_batch_size": 8, "gradient_clipping": $(date +%s)
 }"""
 YAML = """compute_environment: LOCAL_MACHINE
 distributed_type: MULTI_GPU

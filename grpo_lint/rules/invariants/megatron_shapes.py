@@ -230,8 +230,8 @@ def router_groups(o: Operands) -> Iterator[Finding]:
     since="0.19.0",
     mentions=("transformer-impl",),
     topics=("moe", "rollout"),
-    bad=f"--transformer-impl inference_optimized {EXPERTS} 64 {EP} 8",
-    good=f"--transformer-impl inference_optimized {EXPERTS} 64 {EP} 8 --moe-router-dtype fp32",
+    bad=f"--transformer-impl inference_optimized --normalization RMSNorm {EXPERTS} 64 {EP} 8",
+    good=f"--transformer-impl inference_optimized --normalization RMSNorm {EXPERTS} 64 {EP} 8 --moe-router-dtype fp32",
     target="megatron-core=0.19.0",
     source=f"Megatron-LM core_v0.19.0 and main of 2026-08-22, {CONFIG} (not in core_v0.16.0).",
 )  # fmt: skip
