@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 GLOBAL, MICRO = "--global-batch-size", "--micro-batch-size"
 STAGES, CHUNK = "--num-virtual-stages-per-pipeline-rank", "--num-layers-per-virtual-pipeline-stage"
 LAYOUT = "--pipeline-model-parallel-layout"
+LEAN = "--transformer-impl inference_optimized --normalization RMSNorm --disable-bias-linear"
 CONFIG = "`core/transformer/transformer_config.py`: `__post_init__`"
 
 
@@ -230,8 +231,8 @@ def router_groups(o: Operands) -> Iterator[Finding]:
     since="0.19.0",
     mentions=("transformer-impl",),
     topics=("moe", "rollout"),
-    bad=f"--transformer-impl inference_optimized --normalization RMSNorm {EXPERTS} 64 {EP} 8",
-    good=f"--transformer-impl inference_optimized --normalization RMSNorm {EXPERTS} 64 {EP} 8 --moe-router-dtype fp32",
+    bad=f"{LEAN} {EXPERTS} 64 {EP} 8",
+    good=f"{LEAN} {EXPERTS} 64 {EP} 8 --moe-router-dtype fp32",
     target="megatron-core=0.19.0",
     source=f"Megatron-LM core_v0.19.0 and main of 2026-08-22, {CONFIG} (not in core_v0.16.0).",
 )  # fmt: skip
