@@ -47,6 +47,7 @@ class Options:
     exit_zero: bool = False
     exclude: list[str] | None = None
     include: list[str] | None = None
+    include_docs: bool = False
     profile: str | None = None
     settings: str | None = None
     no_settings: bool = False
@@ -107,6 +108,7 @@ def parser(command: str) -> ArgumentParser:
         parser.add_argument("paths", nargs="+", metavar="PATH", help="a launch script or config file, or a directory")
         parser.add_argument("--format", choices=("table", "json"), help="default: table")
         parser.add_argument("--only", choices=("changed",), help="leave the frameworks' defaults out")
+        parser.add_argument("--include-docs", action="store_true", help="read Markdown's code fences and notebooks too")
         _add_sources(parser)
     elif command == "validate":
         _add_validate(parser)
@@ -303,6 +305,7 @@ def _add_files(parser: ArgumentParser) -> None:
     group = parser.add_argument_group("which files")
     group.add_argument("--exclude", action="append", metavar="PATTERN", help="leave out, as .gitignore writes it")
     group.add_argument("--include", action="append", metavar="PATTERN", help="of directories, lint only what matches")
+    group.add_argument("--include-docs", action="store_true", help="lint Markdown's code fences and notebooks as well")
     group.add_argument("--stdin", action="store_true", help="lint standard input")
     group.add_argument(
         "--stdin-filename", metavar="NAME", help="the file that standard input stands for; need not exist"
@@ -345,6 +348,7 @@ def told(options: Options) -> Layer:
         "require-reason": options.require_reason or None,
         "exclude": options.exclude and tuple(options.exclude),
         "include": options.include and tuple(options.include),
+        "include-docs": options.include_docs or None,
     }
     values |= {name: value for name, value in plain.items() if value is not None}
     _tables(options, values)

@@ -29,6 +29,9 @@ MAX_DIRECTIVES = 1_000
 """More of them in one file aren't read: comparing them with findings must stay bounded."""
 
 _START = re.compile(r"(?<!\S)(?:#+|//+|/\*+)[ \t]*grpo-lint:")
+_LINE_COMMENT = r"(?m)^(?:[ \t]*|[^\n'\"]*[ \t])(#[^\n]*)$"
+"""Of a language in which a `#` starts a comment: on a line of its own, or after text without quotes."""
+_LINES = r"(?m)^[ \t]*(?![ \t#])[^\n]+(?:\\\n[^\n]*)*"
 _INSTRUCTION = re.compile(r"\s*(ignore-file|ignore)\s*\[([^\[\]]*)\]")
 _ITEM = re.compile(r"[^\s,][^,]*")
 _MEANT = re.compile(
@@ -101,8 +104,11 @@ def read(source: SourceFile, kind: Kind | None) -> list[Directive]:
         from grpo_lint.syntax.shell.comments import read as read_shell
 
         comments, extents = read_shell(source.text)
-    elif kind in ("yaml", "json"):
+    elif kind in ("yaml", "json", "toml"):
         comments, extents = _document(source, kind)
+    elif kind in ("python", "dockerfile", "makefile"):
+        comments = [match.span(1) for match in re.finditer(_LINE_COMMENT, source.text)]
+        extents = [match.span() for match in re.finditer(_LINES, source.text)]
     else:
         return []
     found: list[Directive] = []
@@ -119,11 +125,15 @@ def read(source: SourceFile, kind: Kind | None) -> list[Directive]:
 
 
 def _document(source: SourceFile, kind: Kind) -> tuple[Ranges, Ranges]:
-    """(comments, extents of keys and items) of a YAML or JSON file."""
+    """(comments, extents of keys and items) of a YAML, JSON or TOML file."""
     if kind == "yaml":
         from grpo_lint.syntax import yaml
 
         documents = yaml.read(source, "pyyaml")
+    elif kind == "toml":
+        from grpo_lint.syntax import toml
+
+        documents = [toml.read(source)]
     else:
         from grpo_lint.syntax import json
 

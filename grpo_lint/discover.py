@@ -13,20 +13,37 @@ if TYPE_CHECKING:
 
     from grpo_lint.gitignore import Pattern
 
-    Kind = Literal["shell", "yaml", "json"]
+    Kind = Literal["shell", "yaml", "json", "toml", "python", "dockerfile", "makefile", "markdown", "notebook"]
 
 KINDS: dict[str, Kind] = {
     ".sh": "shell",
     ".bash": "shell",
+    ".zsh": "shell",
     ".slurm": "shell",
     ".sbatch": "shell",
     ".yaml": "yaml",
     ".yml": "yaml",
     ".json": "json",
     ".hjson": "json",
+    ".toml": "toml",
+    ".py": "python",
+    ".dockerfile": "dockerfile",
+    ".mk": "makefile",
 }
+DOCUMENTATION: dict[str, Kind] = {".md": "markdown", ".markdown": "markdown", ".mdx": "markdown", ".ipynb": "notebook"}
+"""Read only where documentation counts."""
+NAMES: dict[str, Kind] = {
+    "dockerfile": "dockerfile",
+    "containerfile": "dockerfile",
+    "makefile": "makefile",
+    "gnumakefile": "makefile",
+}
+"""What files are by the first part of their names: `Dockerfile.gpu`."""
 SHEBANGS = (b"sh", b"bash", b"dash", b"zsh")
 SKIPPED = frozenset((".git", ".hg", ".svn", ".venv", "venv", "node_modules", "__pycache__", ".tox", ".mypy_cache"))
+
+SNIFFED = 65_536
+"""Bytes of a file's head that are enough to see whether it is ours, where the whole can't be read."""
 
 MAX_IGNORE_BYTES = 256 * 1024
 """A larger .gitignore isn't heeded: each of its patterns is tried on each name."""
@@ -36,8 +53,9 @@ def kind_of(path: str, data: bytes = b"") -> Kind | None:
     """What a file is by its name or, without a suffix, by its `#!` line; None for a kind that isn't read."""
     name = os.path.basename(path)
     suffix = os.path.splitext(name)[1].lower()
-    if suffix:
-        return KINDS.get(suffix)
+    kind = KINDS.get(suffix) or DOCUMENTATION.get(suffix) or NAMES.get(name.split(".", 1)[0].lower())
+    if suffix or kind is not None:
+        return kind
     if data.startswith(b"#!"):
         words = data[2:200].split(b"\n", 1)[0].split()
         program = words[0].rsplit(b"/", 1)[-1] if words else b""
@@ -53,6 +71,18 @@ def relevant(data: bytes, markers: tuple[bytes, ...]) -> bool:
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):  # UTF-16 and UTF-32: the words are not plain bytes there
         return True
     return any(marker in data for marker in markers)
+
+
+def head_is_relevant(path: str, markers: Callable[[Kind], tuple[bytes, ...]]) -> bool | None:
+    """Whether a file's first bytes hold a word of a framework; None when not even those can be read."""
+    try:
+        kind = kind_of(path)
+        if not os.path.isfile(path):
+            return None
+        with open(path, "rb") as stream:
+            return kind is not None and relevant(stream.read(SNIFFED), markers(kind))
+    except OSError:
+        return None
 
 
 def walk(root: str, unreadable: Callable[[str, str], None], left_out: Callable[[str], bool]) -> Iterator[str]:
@@ -89,7 +119,9 @@ def walk(root: str, unreadable: Callable[[str, str], None], left_out: Callable[[
 
 def _named_as_ours(name: str) -> bool:
     suffix = os.path.splitext(name)[1].lower()
-    return not suffix or suffix in KINDS
+    if not suffix or suffix in KINDS or suffix in DOCUMENTATION:
+        return True
+    return name.split(".", 1)[0].lower() in NAMES
 
 
 class _Ignores:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from grpo_lint.diagnostics import RANK, Diagnostic, Label, Notice
-from grpo_lint.discover import Repository, kind_of, relevant, shown, walk
+from grpo_lint.discover import DOCUMENTATION, Repository, head_is_relevant, kind_of, relevant, shown, walk
 from grpo_lint.frameworks import registry
 from grpo_lint.report import Report, Suppressed, Undecided
 from grpo_lint.run import Assembler, variants
@@ -27,9 +27,6 @@ if TYPE_CHECKING:
 
 MARK = "grpo-lint:"
 """Stands in each comment that is addressed to us; without it, the code that reads them isn't even imported."""
-
-SNIFFED = 65_536
-"""Bytes of a file's head that are enough to see whether it is ours, where the whole can't be read."""
 
 
 class MissingPath(Exception):
@@ -74,7 +71,6 @@ class Linter:
         self.progress = progress
         self.rules = selected(settings)
         self.levels = levels(self.rules, settings)
-        self.markers = registry.markers()
         self.notices: list[Notice] = []
         self.errors = False
         self.files = 0
@@ -168,7 +164,7 @@ class Linter:
             named = not os.path.isdir(path)
             for name in (path,) if named else walk(path, self._unlisted, self._left_out):
                 real = os.path.realpath(name)
-                if real not in seen and not self._excluded(name, named):
+                if real not in seen and not self._excluded(name, named) and self._counts(name, named):
                     seen.add(real)
                     self.files += 1
                     if self.progress is not None:
@@ -181,7 +177,7 @@ class Linter:
         try:
             data = self.given[path] if path in self.given else read_bytes(path)
             kind = kind_of(path, data)
-            if kind is None or not relevant(data, self.markers):
+            if kind is None or not relevant(data, registry.markers(kind)):
                 return None
             source = SourceFile(shown(path), decode(data))
         except Unreadable as error:
@@ -214,6 +210,14 @@ class Linter:
         include = self.settings.include
         return not named and bool(include) and not any(patterns.match(path) for patterns in include)
 
+    def _counts(self, name: str, named: bool) -> bool:
+        """Whether a file is of a kind that the settings let count; documentation has to be asked for."""
+        if self.settings.include_docs or os.path.splitext(name)[1].lower() not in DOCUMENTATION:
+            return True
+        if named:
+            self.notices.append(Notice(shown(name), "not linted: documentation is read with --include-docs"))
+        return False
+
     def _assembler(self, path: str) -> Assembler:
         """One for each repository, of however many files of it are named, so that what they share is read once."""
         if path not in self._assemblers:
@@ -224,7 +228,7 @@ class Linter:
 
     def _unreadable(self, path: str, why: str, named: bool) -> None:
         """A file that can't be read matters when the user named it or when it is ours by its head."""
-        ours = _head_is_relevant(path, self.markers)
+        ours = head_is_relevant(path, registry.markers)
         if ours or (named and ours is None):
             self.errors = self.errors or named
         elif not named:
@@ -318,17 +322,6 @@ def per_file(found: list[Diagnostic], settings: Settings) -> tuple[list[Diagnost
         else:
             suppressed.append(Suppressed(diagnostic, "per-file-ignores", reason))
     return kept, suppressed
-
-
-def _head_is_relevant(path: str, markers: tuple[bytes, ...]) -> bool | None:
-    """Whether a file's first bytes hold a word of a framework; None when not even those can be read."""
-    try:
-        if not os.path.isfile(path):
-            return None
-        with open(path, "rb") as stream:
-            return kind_of(path) is not None and relevant(stream.read(SNIFFED), markers)
-    except OSError:
-        return None
 
 
 def located(rule: Rule, finding: Finding, anchor: Span, when: tuple[str, ...]) -> Diagnostic:

@@ -45,8 +45,8 @@ class Launch:
 
     `program` is the module (`verl.trainer.main_ppo`) or the path that is run, `is_module` which of the two; `word` the
     word that names it. `argv` is the whole command as written, wrappers included; `args` what the program gets; `gpus`
-    what the container around it asks for. `open_ended` says that the script's caller may add arguments, `cut_short`
-    that the script's author meant more to follow.
+    what the container around it asks for, and how many that comes to. `open_ended` says that the script's caller may
+    add arguments, `cut_short` that the script's author meant more to follow.
     """
 
     __slots__ = (
@@ -83,7 +83,7 @@ class Launch:
         self.when: tuple[str, ...] = ()
         self.open_ended = False
         self.cut_short = False
-        self.gpus: Value | None = None
+        self.gpus: tuple[Value, object] | None = None
 
     def __repr__(self) -> str:
         return f"Launch({self.program!r}, {len(self.args)} args)"
@@ -128,9 +128,9 @@ SCRIPT_RUNNERS = frozenset(("uv", "coverage"))
 
 ONE_ARGUMENT = frozenset(("timeout",))
 
-PROGRAMS = frozenset(("trl", "swift", "megatron", "vllm", "sglang", "llamafactory-cli", "axolotl"))
+PROGRAMS = frozenset(("trl", "swift", "megatron", "vllm", "sglang", "llamafactory-cli", "axolotl", "rl"))
 """Commands that packages of ours install; `python -m` and these names start the same code. (ms-swift 4.6 brings swift
-and megatron, vllm 0.33 vllm, sglang 0.5.23 sglang, trl 1.16 trl.)"""
+and megatron, vllm 0.33 vllm, sglang 0.5.23 sglang, trl 1.16 trl, prime-rl rl.)"""
 
 
 def find(argv: Sequence[Word], env: dict[str, Word] | None = None) -> Launch | None:

@@ -6,24 +6,27 @@ import os
 
 from grpo_lint.discover import kind_of
 from grpo_lint.frameworks import deepspeed, registry, verl
-from grpo_lint.frameworks.documents import WRITTEN, document_at, paths_of, read_written
-from grpo_lint.located import Piece, Word
+from grpo_lint.frameworks.documents import WRITTEN, read_written
 from grpo_lint.runconfig import Options, RunConfig, Version
 from grpo_lint.unified import Origin, Setting, unknown
 from grpo_lint.versions import Evidence
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from grpo_lint.discover import Kind, Repository
+    from grpo_lint.frameworks.launchers import Request
     from grpo_lint.frameworks.registry import Reader
-    from grpo_lint.launch import Flag, Launch
-    from grpo_lint.located import Problem, Value
+    from grpo_lint.launch import Launch
+    from grpo_lint.located import Problem, Value, Word
     from grpo_lint.source import SourceFile, Span
     from grpo_lint.syntax.document import Document
-    from grpo_lint.syntax.manifests import Container
+    from grpo_lint.syntax.excerpt import Excerpt
     from grpo_lint.syntax.shell import Command
+
+    PythonText = tuple[str, Callable[[int, int], Span]]
+    Asked = tuple[Value, object]
 
 ACCELERATE = "accelerate"
 """The name of a framework whose module few runs need."""
@@ -34,15 +37,11 @@ FRAMEWORKS = (
 )  # fmt: skip
 """The packages whose release can be told with `--target`."""
 
-DEEPSPEED_FLAGS = ("--deepspeed", "--deepspeed_config", "--ds_config")
-"""The arguments by which programs take a DeepSpeed JSON."""
+DOCUMENTS = ("yaml", "json", "toml")
+"""Kinds of files that hold values by their names."""
 
-LAUNCHERS = {
-    # launcher: {its flag: unified field}
-    "torchrun": {"--nproc_per_node": "n_gpus", "--nnodes": "nnodes"},
-    "accelerate": {"--num_processes": "n_gpus", "--num_machines": "nnodes"},
-    "deepspeed": {"--num_gpus": "n_gpus", "--num_nodes": "nnodes"},
-}
+LAUNCHERS = frozenset(("torchrun", "accelerate", "deepspeed", "srun", "slurm"))
+"""What says how many processes and nodes there are."""
 
 PLATFORM, GPU_LIMIT = "kubernetes", "resources.limits"
 """Under this name a run's options hold the accelerators that its container asks for."""
@@ -66,15 +65,22 @@ class Assembler:
         self.targets = targets
         self.evidence = Evidence(repository)
         self.versions: dict[str, Version] = {}
+        self._request: Request | None = None
 
     def read(self, source: SourceFile, path: str, kind: Kind) -> Reading:
         """The runs of one file. `path` is where it lies, for the files that it names."""
         reading = Reading()
+        self._request = None
+        self.repository.kept.pop(WRITTEN, None)
         self.versions = {**self.evidence.versions(path), **self.targets}
         if kind == "shell":
             self._shell(source, path, reading)
-        else:
+        elif kind in DOCUMENTS:
             self._document(source, path, kind, reading)
+        else:
+            from grpo_lint import hosts
+
+            hosts.read(self, source, path, kind, reading)
         return reading
 
     # -- documents
@@ -90,7 +96,9 @@ class Assembler:
             root = document.root
             reader = root and next((r for r in readers if r.load().recognises_document(root)), None)
             if root is not None and not reader and commands:
-                self._commands_in(root, path, reading)
+                from grpo_lint.hosts import read_commands
+
+                read_commands(self, root, path, reading)
             if root is None or not reader:
                 continue
             if kind == "yaml" and reader.yaml != consumer:
@@ -99,68 +107,41 @@ class Assembler:
             reading.problems += document.problems
             run = self._new(reader.name, root)
             reading.problems += reader.load().read_document(root, path, run, self.repository)
-            if reader.name == ACCELERATE:
-                self._deepspeed_named(run, os.path.dirname(path))
-            elif reader.companions:
-                self._own_deepspeed(run, os.path.dirname(path))
+            if reader.companions or reader.name == ACCELERATE:
+                from grpo_lint import companions
+
+                companions.read_named(run, os.path.dirname(path), self.repository)
             self._finish(run, reading)
 
-    def _deepspeed_named(self, run: RunConfig, folder: str) -> None:
-        """Read the DeepSpeed JSON that accelerate's settings name into the run."""
-        from grpo_lint.frameworks import accelerate
+    # -- what stands inside other files
 
-        named = accelerate.deepspeed_file(run.options)
-        if not named.unset:
-            self._deepspeed_file((str(named.value),) if named.known else (), folder, run)
+    def document_inside(self, excerpt: Excerpt, path: str, kind: Kind, reading: Reading) -> None:
+        """A config that stands in a file of another kind."""
+        inner = Reading()
+        with excerpt as source:
+            self._document(source, path, kind, inner)
+        reading.runs += inner.runs
 
-    def _own_deepspeed(self, run: RunConfig, folder: str) -> None:
-        """Read the DeepSpeed JSON that a framework's own option names into the run."""
-        for key in ("--deepspeed", "deepspeed"):
-            named = run.option(run.framework, key)
-            if named.known and isinstance(named.value, str) and named.value:
-                self._deepspeed_file((named.value,), folder, run)
+    def shell_inside(
+        self, excerpt: Excerpt, path: str, reading: Reading, env: dict[str, Word], gpus: Asked | None
+    ) -> None:
+        """The launches of shell text that stands in a file of another kind, with the variables that surround it."""
+        from grpo_lint.syntax import shell
 
-    def _deepspeed_file(self, names: tuple[str, ...], folder: str, run: RunConfig) -> None:
-        """Read a DeepSpeed JSON by its path, of which several may be tried; note when it can't be had.
+        with excerpt as source:
+            script = shell.run(source, self._loader(path), self._inside(path), variables=env)
+        self.repository.kept[WRITTEN] = {file.path.text: file.body for file in script.files if not file.append}
+        for command in script.commands:
+            self._command(command, path, reading, gpus)
 
-        A name without a suffix is no path, but a config that the framework brings.
-        """
-        if names and not os.path.splitext(names[0])[1]:
-            return
-        for name in names:
-            root = document_at(name, folder, self.repository, "pyyaml")
-            if root is not None and deepspeed.recognises_document(root):
-                deepspeed.read_into(root, run.options)
-                return
-        run.complete = False
+    def python_inside(self, texts: Iterable[PythonText], path: str, reading: Reading) -> None:
+        """The configs that Python source builds."""
+        from grpo_lint.frameworks import trl_python
 
-    def _commands_in(self, root: Value, path: str, reading: Reading) -> None:
-        """What a manifest's containers start, and the shell text of a job's description."""
-        from grpo_lint.launch import find
-        from grpo_lint.syntax import manifests
-
-        for container in manifests.containers(root):
-            launch = find([*_entry_point(container), *container.argv], container.env)
-            if launch is not None:
-                launch.gpus = container.gpus
-                self._launch(launch, path, reading)
-            elif container.script is not None:
-                self._shell_text(container.script, path, reading, container.gpus)
-        for scalar in manifests.scripts(root):
-            if registry.holds_launch(scalar.span.text):
-                self._shell_text(scalar, path, reading, None)
-
-    def _shell_text(self, scalar: Value, path: str, reading: Reading, gpus: Value | None) -> None:
-        """The launches of shell text inside a document. What is wrong with the text is not its reader's to say:
-        the platform may fill in parts of it first (`${{ ... }}`, `$$`)."""
-        from grpo_lint.syntax import manifests, shell
-
-        text = manifests.shell_text(scalar)
-        if text.usable:
-            with text as source:
-                commands = shell.run(source, self._loader(path), self._inside(path)).commands
-            for command in commands:
-                self._command(command, path, reading, gpus)
+        for config in trl_python.configs(texts):
+            run = self._new(trl_python.NAME, config.arguments)
+            trl_python.read(config, run)
+            self._finish(run, reading)
 
     # -- launches
 
@@ -168,7 +149,13 @@ class Assembler:
         from grpo_lint import script_problems
         from grpo_lint.syntax import shell
 
-        script = shell.run(source, self._loader(path), self._inside(path))
+        variables = None
+        if "#SBATCH" in source.text:
+            from grpo_lint.frameworks.launchers import Request
+
+            self._request = Request(source)
+            variables = self._request.variables()
+        script = shell.run(source, self._loader(path), self._inside(path), variables=variables)
         written = {file.path.text: file.body for file in script.files if not file.append}
         self.repository.kept[WRITTEN] = written
         for name, body in written.items():
@@ -200,7 +187,7 @@ class Assembler:
         return os.path.relpath(os.path.realpath(path), self.repository.root).replace(os.sep, "/")
 
     def _command(
-        self, command: Command, path: str, reading: Reading, gpus: Value | None, cut_short: bool = False
+        self, command: Command, path: str, reading: Reading, gpus: Asked | None, cut_short: bool = False
     ) -> Launch | None:
         """The launch of a command, if a framework recognises it; then its run is in the reading."""
         from grpo_lint.launch import find
@@ -216,7 +203,7 @@ class Assembler:
             launch.when = tuple(dict.fromkeys(condition.text for condition in command.when))
             launch.open_ended, launch.cut_short = command.open_ended, cut_short
             launch.gpus = gpus
-            if self._launch(launch, path, reading):
+            if self.launch(launch, path, reading):
                 recognised = launch
         return recognised
 
@@ -230,7 +217,7 @@ class Assembler:
 
         return load
 
-    def _launch(self, launch: Launch, path: str, reading: Reading) -> bool:
+    def launch(self, launch: Launch, path: str, reading: Reading) -> bool:
         """A launch goes to the first framework that recognises it; then what else it names is read.
 
         Whether any framework recognised it.
@@ -240,8 +227,12 @@ class Assembler:
         if reader is not None:
             run.framework = reader.name
             reading.problems += reader.load().read(launch, path, run, self.repository)
-        if reader is None or reader.companions:
-            self._companions(launch, folder, run)
+        else:
+            self._read_program(launch, folder, run)
+        if reader.companions if reader is not None else launch.args or launch.wrappers:
+            from grpo_lint import companions
+
+            companions.read(launch, folder, run, self.repository)
         run.complete = run.complete and not launch.cut_short
         if run.framework:
             self._finish(run, reading)
@@ -260,49 +251,16 @@ class Assembler:
                 return reader
         return None
 
-    def _companions(self, launch: Launch, folder: str, run: RunConfig) -> None:
-        """The configs that a Hugging Face program and its launcher name: DeepSpeed's JSON, accelerate's YAML."""
-        from grpo_lint.launch import arguments
+    def _read_program(self, launch: Launch, folder: str, run: RunConfig) -> None:
+        """The config that the program of a launch builds itself, where its source is at hand."""
+        if launch.is_module or not launch.program.endswith(".py"):
+            return
+        path = self.repository.find(launch.program, folder)
+        source = self.repository.load(path) if path is not None else None
+        if source is not None and registry.holds_python(source.text):
+            from grpo_lint.frameworks import trl_python
 
-        given = arguments(launch.args)
-        flag = next((given[name] for name in DEEPSPEED_FLAGS if name in given), None)
-        if flag is not None and flag.value is not None:
-            self._deepspeed_file((flag.value.text, *paths_of(flag.value)), folder, run)
-        else:
-            self._own_deepspeed(run, folder)
-        for wrapper in launch.wrappers:
-            if wrapper.name == ACCELERATE:
-                from grpo_lint.frameworks import accelerate
-
-                words = [
-                    flag.value for flag in wrapper.flags if flag.name == "--config_file" and flag.value is not None
-                ]
-                self._accelerate_file(words, folder, run)
-                accelerate.read_flags(wrapper.flags, run.options)
-        if any(run.options.written(deepspeed.NAME)):
-            own = run.framework != ""
-            run.framework = run.framework or deepspeed.NAME
-            framework = run.framework
-
-            def argument(name: str) -> Setting:
-                flag = given.get(name)
-                return run.option(framework, name) if own else _flag_setting(flag, name)
-
-            deepspeed.fill_auto(run.options, argument)
-
-    def _accelerate_file(self, words: list[Word], folder: str, run: RunConfig) -> None:
-        """`accelerate launch --config_file x.yaml`: the file's settings, those of DeepSpeed's JSON included."""
-        from grpo_lint.frameworks import accelerate
-
-        for name in (name for word in words for name in (word.text, *paths_of(word))):
-            root = document_at(name, folder, self.repository, "pyyaml")
-            if root is not None and accelerate.recognises_document(root):
-                run.framework = run.framework or ACCELERATE
-                accelerate.read_into(root, run.options)
-                if not deepspeed.configured(run.options):
-                    path = self.repository.find(name, folder) or self.repository.find(name, self.repository.root)
-                    self._deepspeed_named(run, os.path.dirname(path) if path is not None else folder)
-                return
+            trl_python.read_program(source, run)
 
     # -- both
 
@@ -319,10 +277,13 @@ class Assembler:
         run.command, run.when = launch.argv, launch.when
         run.env = {name: word_setting(word, name) for name, word in launch.env.items()}
         if launch.gpus is not None:
-            run.options.put(PLATFORM, GPU_LIMIT, deepspeed.as_setting(launch.gpus, GPU_LIMIT, "file"))
+            value, count = launch.gpus
+            run.options.put(PLATFORM, GPU_LIMIT, deepspeed.as_setting(value, GPU_LIMIT, "file", count))
         for wrapper in launch.wrappers:
             for flag in wrapper.flags:
                 run.options.put(wrapper.name, flag.name, deepspeed.flag_setting(flag, flag.name))
+        if self._request is not None:
+            self._request.put(run.options)
         return run
 
     def _finish(self, run: RunConfig, reading: Reading) -> None:
@@ -336,10 +297,11 @@ def unify(run: RunConfig) -> None:
     asked = run.option(PLATFORM, GPU_LIMIT)
     if asked.known:
         run.fields["n_gpus"] = asked.map(lambda text: int(text) if str(text).isdigit() else text)
-    for launcher, flags in LAUNCHERS.items():
-        for flag, field in flags.items():
-            setting = run.option(launcher, flag)
-            if setting.explicit and run.framework != verl.NAME:
+    if run.framework != verl.NAME and not LAUNCHERS.isdisjoint(run.options.frameworks):
+        from grpo_lint.frameworks.launchers import shape
+
+        for field, setting in zip(("n_gpus", "nnodes"), shape(run), strict=True):
+            if not setting.unset:
                 run.fields[field] = setting
     if deepspeed.configured(run.options):
         deepspeed.unify(run)
@@ -368,28 +330,18 @@ def variants(run: RunConfig) -> Iterator[RunConfig]:
         yield copy
 
 
-def _entry_point(container: Container) -> list[Word]:
-    """The program that a server's image starts by itself, where a container gives only its arguments."""
-    image = container.image
-    first = container.argv[0].text if container.argv else ""
-    if image is None or "vllm-openai" not in image.text or not (first == "" or first.startswith("-")):
-        return []
-    words = ("python3", "-m", "vllm.entrypoints.openai.api_server")
-    return [Word((Piece(text, image.span),), image.span) for text in words]
-
-
 def _documents(source: SourceFile, kind: Kind, consumer: str) -> list[Document]:
     if kind == "json":
         from grpo_lint.syntax import json
 
         return [json.read(source)]
+    if kind == "toml":
+        from grpo_lint.syntax import toml
+
+        return [toml.read(source)]
     from grpo_lint.syntax import yaml
 
     return yaml.read(source, consumer)
-
-
-def _flag_setting(flag: Flag | None, name: str) -> Setting:
-    return deepspeed.flag_setting(flag, name) if flag is not None else Setting("unset")
 
 
 def word_setting(word: Word, key: str) -> Setting:

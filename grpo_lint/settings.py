@@ -76,9 +76,9 @@ class Settings:
     `targets` maps a framework to the release it is linted for. `select`, `ignore` and `enforce` hold rule ids, names,
     id prefixes and topics; an empty `select` means all rules; comments can't suppress what `enforce` names. `fail_on`
     is the weakest severity that makes the exit code 1, `min_severity` the weakest that is reported. `levels` maps such
-    names to a severity or "off". `strict_forms` asks for the strict forms of rules as well. `hardware` holds what is
-    assumed where nothing says otherwise: "gpu-memory" (GiB), "gpus" (per node), "nodes". `origins` says which layer a
-    setting comes from, by its name in files.
+    names to a severity or "off". `include_docs` lets Markdown and notebooks count. `strict_forms` asks for the strict
+    forms of rules as well. `hardware` holds what is assumed where nothing says otherwise: "gpu-memory" (GiB), "gpus"
+    (per node), "nodes". `origins` says which layer a setting comes from, by its name in files.
     """
 
     __slots__ = (
@@ -88,6 +88,7 @@ class Settings:
         "hardware",
         "ignore",
         "include",
+        "include_docs",
         "levels",
         "min_severity",
         "origins",
@@ -115,6 +116,7 @@ class Settings:
         self.per_file_ignores: tuple[FilePatterns, ...] = ()
         self.exclude: tuple[FilePatterns, ...] = ()
         self.include: tuple[FilePatterns, ...] = ()
+        self.include_docs = False
         self.enforce: tuple[str, ...] = ()
         self.profile = "default"
         self.hardware: dict[str, float] = {}
@@ -141,7 +143,7 @@ def merge(layers: Sequence[Layer]) -> Settings:
                 # a name that comes again moves to the end, where it counts as nearer
                 merged = {k: v for k, v in getattr(settings, name).items() if k not in values[name]}
                 setattr(settings, name, {**merged, **values[name]})
-        for name in ("fail-on", "min-severity", "profile", "require-reason", "strict-forms"):
+        for name in ("fail-on", "min-severity", "profile", "require-reason", "strict-forms", "include-docs"):
             if name in values:
                 setattr(settings, name.replace("-", "_"), values[name])
         _merge_patterns(settings, layer)

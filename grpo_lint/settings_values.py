@@ -50,11 +50,12 @@ OPTIONS = {
     "min-severity": Option("choice", '"note"', "The weakest severity that is reported.", SEVERITIES),
     "exclude": Option("patterns", "[]", "Files and folders to leave out, as .gitignore writes them."),
     "include": Option("patterns", "[]", "When given, only files that one of these patterns matches are linted."),
+    "include-docs": Option("flag", "false", "Lint the commands and configs in Markdown and in notebooks as well."),
     "targets": Option("targets", "{}", 'The release that each framework runs at, such as verl = "0.9.1".'),
     "hardware": Option("hardware", "{}", "The machines that runs are meant for, where their files don't say."),
     "profiles": Option("profiles", "{}", "Profiles of your own by name, each a table of settings."),
 }
-_NOT_IN_PROFILES = ("extend", "profile", "profiles", "per-file-ignores", "exclude", "include")
+_NOT_IN_PROFILES = ("extend", "profile", "profiles", "per-file-ignores", "exclude", "include", "include-docs")
 PROFILE_OPTIONS = {
     "extend": Option("text", "", "Another profile that holds where this one says nothing."),
     "description": Option("text", "", "What the profile is for."),

@@ -24,6 +24,7 @@ def write(settings: Settings, out: TextIO) -> None:
         "fail-on": _text(settings.fail_on),
         "min-severity": _text(settings.min_severity),
         **patterns,
+        "include-docs": str(settings.include_docs).lower(),
     }
     for name in OPTIONS:
         if name in plain:

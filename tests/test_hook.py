@@ -157,7 +157,12 @@ def test_a_script_without_a_suffix_is_given(tmp_path: Path) -> None:
     assert given(tmp_path, "scripts.d/train", CLEAN, 0o755)
 
 
-@pytest.mark.parametrize("name", ["a.py", "README.md", "a.yaml.j2", "a.sh.txt", ".gitignore", "conf/a.toml"])
+@pytest.mark.parametrize("name", ["Dockerfile", "docker/Dockerfile.gpu", "Makefile", "Makefile.train"])
+def test_a_file_that_its_name_tells_is_given(tmp_path: Path, name: str) -> None:
+    assert given(tmp_path, name, "text\n")
+
+
+@pytest.mark.parametrize("name", ["a.c", "README.md", "a.yaml.j2", "a.sh.txt", ".gitignore", "a.ipynb"])
 def test_other_files_are_not(tmp_path: Path, name: str) -> None:
     assert not given(tmp_path, name, "text\n")
 

@@ -19,7 +19,7 @@ ORDER = [
     {"nested"},
     {"runconfig", "gitignore", "discover", "settings"},
     {"frameworks", "versions", "script_problems"},
-    {"run", "directives"},
+    {"run", "hosts", "companions", "directives"},
     {"rules"},
     {"report", "selection", "hardware", "verdicts", "validate"},
     {"suppress", "baseline", "changes"},

@@ -32,6 +32,8 @@ def read_written(body: Word, suffix: str, consumer: str) -> Value | None:
         if root is not None and body.dynamic:
             _mark_unknown(root, body.reason)
         return root
+    if suffix == ".toml":  # as with YAML
+        return None
     if body.dynamic or body.span.text.rstrip("\n") != body.text.rstrip("\n"):
         return None
     from grpo_lint.syntax import yaml
@@ -95,12 +97,12 @@ def names_config(
 
 
 def document_at(name: str, folder: str, repository: Repository, consumer: str) -> Value | None:
-    """The root of a YAML or JSON file of the repository, whose scalars a consumer's rules resolve.
+    """The root of a YAML, JSON or TOML file of the repository, whose scalars a consumer's rules resolve.
 
     A relative path counts from the folder, one above it, or the repository's root.
     """
     suffix = os.path.splitext(name)[1].lower()
-    if suffix not in (".yaml", ".yml", ".json", ".hjson"):
+    if suffix not in (".yaml", ".yml", ".json", ".hjson", ".toml"):
         return None
     written = repository.kept.get(WRITTEN)
     if isinstance(written, dict) and name in written:
@@ -113,6 +115,10 @@ def document_at(name: str, folder: str, repository: Repository, consumer: str) -
         from grpo_lint.syntax import json
 
         return json.read(source).root
+    if suffix == ".toml":
+        from grpo_lint.syntax import toml
+
+        return toml.read(source).root
     from grpo_lint.syntax import yaml
 
     return next((document.root for document in yaml.read(source, consumer)), None)

@@ -43,15 +43,10 @@ def data_parallel_size(run: RunConfig) -> Setting:
     """One rank for each process that the launcher starts."""
     if not run.option("accelerate", "--num_processes").unset:
         return quotient((run.option("accelerate", "--num_processes"),), (), "the number of processes")
-    if not run.option("torchrun", "--nproc_per_node").unset:
-        nodes = run.option("torchrun", "--nnodes")
-        parts = (run.option("torchrun", "--nproc_per_node"), *(() if nodes.unset else (nodes,)))
-        return quotient(parts, (), "processes x nodes")
-    if not run.option("deepspeed", "--num_gpus").unset:
-        nodes = run.option("deepspeed", "--num_nodes")
-        parts = (run.option("deepspeed", "--num_gpus"), *(() if nodes.unset else (nodes,)))
-        return quotient(parts, (), "GPUs x nodes")
-    return UNSET
+    gpus, nodes = run.fields.get("n_gpus", UNSET), run.fields.get("nnodes", UNSET)
+    if gpus.unset or run.options.frameworks.isdisjoint(("torchrun", "deepspeed", "slurm", "srun")):
+        return UNSET
+    return quotient((gpus, *(() if nodes.unset else (nodes,))), (), "processes x nodes")
 
 
 def _on(setting: Setting) -> bool:

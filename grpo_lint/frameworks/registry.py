@@ -123,6 +123,13 @@ READERS = (
     ),
     Reader("openrlhf", "openrlhf", launches=("openrlhf",)),
     Reader(
+        "prime_rl",
+        "prime_rl",
+        documents="toml",
+        markers=("[orchestrator", "rollouts_per_example", "group_size"),
+        launches=("prime_rl", ".toml"),
+    ),
+    Reader(
         "vllm",
         "vllm",
         documents="yaml",
@@ -168,14 +175,32 @@ COMPANIONS = ("deepspeed", "accelerate", "verl")
 """The markers of launches that name configs of these besides their own program's."""
 
 
-COMMAND_KEYS = ("containers:", "services:", "run:", "command:", "cmd:", "setup:")
+COMMAND_KEYS = (
+    "containers:", "services:", "run:", "command:", "cmd:", "setup:", "script:", "commands:", "entrypoint:",
+    "container:", ".sh:",
+)  # fmt: skip
 """What YAML files have that hold commands."""
 
 
-def markers() -> tuple[bytes, ...]:
-    """The words of which every file of ours holds one."""
-    words = {word for reader in READERS for word in (*reader.markers, *reader.launches)}
-    return tuple(sorted(word.encode() for word in words | set(COMPANIONS)))
+PYTHON = ("GRPOConfig", "RLOOConfig", "OnlineDPOConfig")
+"""Classes of TRL's that Python source builds configs by."""
+
+
+_MARKERS: dict[str, tuple[bytes, ...]] = {}
+
+
+def markers(kind: str = "shell") -> tuple[bytes, ...]:
+    """The words of which every file of ours holds one; of a kind that holds nothing but some forms, fewer."""
+    if kind not in _MARKERS:
+        words = {word for reader in READERS for word in (*reader.markers, *reader.launches)} | set(COMPANIONS)
+        if kind == "python":
+            words = set(PYTHON)
+        elif kind == "toml":
+            words = {word for reader in READERS if reader.documents == kind for word in reader.markers}
+        elif kind in ("markdown", "notebook"):
+            words |= set(PYTHON)
+        _MARKERS[kind] = tuple(sorted(word.encode() for word in words))
+    return _MARKERS[kind]
 
 
 def for_document(kind: str, text: str) -> Iterator[Reader]:
@@ -188,6 +213,11 @@ def for_document(kind: str, text: str) -> Iterator[Reader]:
 def holds_launch(text: str) -> bool:
     """Whether a text may hold the launch of a program of ours."""
     return any(marker in text for reader in READERS for marker in reader.launches)
+
+
+def holds_python(text: str) -> bool:
+    """Whether Python source may build a config of ours."""
+    return any(name in text for name in PYTHON)
 
 
 def may_hold_commands(text: str) -> bool:

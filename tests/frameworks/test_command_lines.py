@@ -284,3 +284,62 @@ def test_auto_is_filled_by_the_trainers_argument(tmp_path: Path) -> None:
 def test_a_launchers_flags_alone_configure_no_deepspeed(tmp_path: Path) -> None:
     run = run_of(tmp_path, "run.sh", "deepspeed --module openrlhf.cli.train_sft --ds.zero_stage 3\n")
     assert (run.framework, run.zero_stage.value, run.offload_param.state) == ("openrlhf", 3, "unset")
+
+
+DEEPSPEED = {
+    "ds.json": '{"zero_optimization": {"stage": 3}, "train_micro_batch_size_per_gpu": 1}',
+    "hosts": "# two\nw0 slots=4\nw1 slots=4\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("launcher", "expected"),
+    [
+        ("deepspeed --num_gpus 4 --num_nodes=2", {"n_gpus": 4, "nnodes": 2}),
+        ("deepspeed --include localhost:0,1,2,3", {"n_gpus": 4, "nnodes": 1}),
+        ("deepspeed -i w0:0,2@w1:0,1", {"n_gpus": 2, "nnodes": 2}),
+        ("deepspeed --hostfile hosts --include w0@w1", {"n_gpus": 4, "nnodes": 2}),
+        ("deepspeed --hostfile hosts --include w0@w1:0", {"n_gpus": "unset", "nnodes": 2}),
+        ("deepspeed --hostfile hosts", {"n_gpus": 4, "nnodes": 2}),
+        ("deepspeed --hostfile hosts --num_gpus 2", {"n_gpus": 2, "nnodes": 2}),
+        ("deepspeed --hostfile hosts --exclude w0:1", {"n_gpus": "unset", "nnodes": "unset"}),
+        ("CUDA_VISIBLE_DEVICES=0,1 deepspeed", {"n_gpus": 2}),
+        ("CUDA_VISIBLE_DEVICES=0,1 deepspeed --num_gpus 1", {"n_gpus": 1}),
+        ("deepspeed", {"n_gpus": "unset", "nnodes": "unset"}),
+        ("torchrun --nproc_per_node gpu", {"n_gpus": "unknown"}),
+        ("CUDA_VISIBLE_DEVICES=4,5,6 torchrun --nproc-per-node=auto --nnodes 1:4", {"n_gpus": 3, "nnodes": "unknown"}),
+    ],
+)
+def test_how_many_processes_a_launcher_starts(launcher: str, expected: dict[str, Any], tmp_path: Path) -> None:
+    run = run_of(tmp_path, "run.sh", {"run.sh": f"{launcher} train.py --deepspeed ds.json\n", **DEEPSPEED})
+    assert fields(run, expected) == expected
+
+
+@pytest.mark.parametrize(
+    ("directives", "command", "expected"),
+    [
+        ("-N 4\n--gpus-per-node=8", "srun torchrun", {"n_gpus": 8, "nnodes": 4}),
+        ("--nodes=2\n--gres=gpu:a100:4", "srun torchrun", {"n_gpus": 4, "nnodes": 2}),
+        ("--nodes 2\n--gpus=16", "srun", {"n_gpus": 8, "nnodes": 2}),
+        ("--nodes=2\n--ntasks-per-node=8", "srun", {"n_gpus": 8, "nnodes": 2}),
+        ("--nodes=2", "srun -N 1 --ntasks-per-node 4", {"n_gpus": 4, "nnodes": 1}),
+        ("--nodes=4", "torchrun --nproc_per_node 8 --nnodes $SLURM_NNODES", {"n_gpus": 8, "nnodes": 4, "dp_size": 32}),
+        ("--nodes=4", "torchrun --nproc_per_node 8 --nnodes ${SLURM_JOB_NUM_NODES:-1}", {"nnodes": 4}),
+        ("--gres=shard:8", "srun", {"n_gpus": "unset"}),
+        ("--time=1:00", "srun", {"n_gpus": "unset", "nnodes": "unset"}),
+    ],
+)
+def test_what_slurm_is_asked_for(directives: str, command: str, expected: dict[str, Any], tmp_path: Path) -> None:
+    head = "".join(f"#SBATCH {line}\n" for line in directives.split("\n"))
+    program = "" if command.startswith(("torchrun", "srun torchrun")) else "python "
+    rest = MEGATRON.partition(" pretrain_gpt.py")[2]
+    run = run_of(tmp_path, "job.sbatch", f"#!/bin/bash\n{head}{command} {program}pretrain_gpt.py{rest}\n")
+    assert fields(run, expected) == expected
+
+
+def test_a_config_for_deepspeed_may_stand_on_the_line(tmp_path: Path) -> None:
+    line = """torchrun train.py --deepspeed '{"zero_optimization": {"stage": 2}, "train_batch_size": 8}'"""
+    run = run_of(tmp_path, "run.sh", line + "\n")
+    assert (run.framework, value_of(run.zero_stage), line_of(run.zero_stage)) == ("deepspeed", 2, 1)
+    files = {"run.sh": "deepspeed train.py --deepspeed --deepspeed_config ds.json\n", **DEEPSPEED}
+    assert value_of(run_of(tmp_path, "run.sh", files).zero_stage) == 3

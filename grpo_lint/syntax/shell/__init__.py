@@ -18,6 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from grpo_lint.located import Word
     from grpo_lint.source import SourceFile
 
 __all__ = [
@@ -40,6 +41,7 @@ def run(
     path: str | None = None,
     environment: dict[str, str] | None = None,
     directory: str = "/",
+    variables: dict[str, Word] | None = None,
 ) -> Script:
     """Everything that the script would start, as far as its text tells.
 
@@ -49,7 +51,9 @@ def run(
 
     With `environment`, the environment is exactly that, the script gets no arguments, and `path`, `directory` (the
     working directory) and what `load` is asked for are absolute. Programs are then taken to succeed.
+
+    `variables` are what surrounds the script and surely is in its environment: a container's `env`, a job's.
     """
     from grpo_lint.syntax.shell.reader import read
 
-    return read(source, load, source.path if path is None else path, environment, directory)
+    return read(source, load, source.path if path is None else path, environment, directory, variables)

@@ -11,12 +11,14 @@ from grpo_lint.syntax.shell.compound import parse
 from grpo_lint.syntax.shell.evaluator import Evaluator
 from grpo_lint.syntax.shell.script import FolderPiece, Problem, Script, normalize
 from grpo_lint.syntax.shell.tree import ListNode, Simple
-from grpo_lint.syntax.shell.values import Text, World, Written
+from grpo_lint.syntax.shell.values import Text, Variable, World, Written
 from grpo_lint.syntax.shell.worlds import summary
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from grpo_lint.located import Word
 
 
 ARGUMENT = lazy(r"--?[A-Za-z]|\+{0,2}~?[A-Za-z_][\w]*(?:\.[\w]+)+=|\+{1,2}[A-Za-z_]\w*=")
@@ -32,8 +34,9 @@ def read(
     path: str,
     environment: dict[str, str] | None,
     directory: str,
+    variables: dict[str, Word] | None = None,
 ) -> Script:
-    """`directory`: the working directory, where an environment is given."""
+    """`directory`: the working directory, where an environment is given. `variables`: what surrounds the script."""
     text = source.text
     evaluator = prepared(source, load, path, environment, directory)
     script = evaluator.script
@@ -50,6 +53,9 @@ def read(
         cut_off(body, source, script)
     world = World()
     span = Span(source, 0, 0)
+    for name, word in (variables or {}).items():
+        world.vars[name] = variable = Variable(word.span, Text(word.pieces))
+        variable.exported = True
     if environment is None:
         folders = tuple(dict.fromkeys((path.rpartition("/")[0], "")))
         world.cwd = Text((FolderPiece(folders, span, (), "the working directory depends on the caller"),))
