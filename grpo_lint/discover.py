@@ -70,7 +70,9 @@ def relevant(data: bytes, markers: tuple[bytes, ...]) -> bool:
     """Whether a file's bytes hold any of the markers; a file without configures nothing that we know."""
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):  # UTF-16 and UTF-32: the words are not plain bytes there
         return True
-    return any(marker in data for marker in markers)
+    if any(marker in data for marker in markers):
+        return True
+    return data.startswith(tuple(marker[1:] for marker in markers if marker.startswith(b"\n")))
 
 
 def head_is_relevant(path: str, markers: Callable[[Kind], tuple[bytes, ...]]) -> bool | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 
-from grpo_lint.frameworks import registry
+from grpo_lint.frameworks import registry, vllm_charts
 from grpo_lint.launch import find
 from grpo_lint.nested import launches, of_text, own_program
 from grpo_lint.syntax.excerpt import MAX_WORK, Excerpt, blanked, stretch_of
@@ -77,8 +77,19 @@ def read_commands(assembler: Assembler, root: Value, path: str, reading: Reading
     from grpo_lint.syntax import jobs, manifests
 
     host = Host(assembler, root.span.file, path, reading)
+    if any(marker in host.source.text for marker in vllm_charts.MARKERS):
+        for argv, asked in vllm_charts.servers(root):
+            launch = find(argv)
+            if launch is not None:
+                launch.gpus = (asked, asked.data) if asked is not None else None
+                assembler.launch(launch, path, reading)
     for container in manifests.containers(root):
         _container(host, container)
+    for text in manifests.configs(root):
+        stretch = stretch_of(text)
+        excerpt = host.excerpt([stretch]) if stretch is not None else None
+        if excerpt is not None:
+            assembler.document_inside(excerpt, path, "yaml", reading)
     for job in jobs.jobs(root):
         if job.value is not None:
             host.word(_as_word(job.value), job.env)

@@ -128,7 +128,7 @@ SCRIPT_RUNNERS = frozenset(("uv", "coverage"))
 
 ONE_ARGUMENT = frozenset(("timeout",))
 
-PROGRAMS = frozenset(("trl", "swift", "megatron", "vllm", "sglang", "llamafactory-cli", "axolotl", "rl"))
+PROGRAMS = frozenset(("trl", "swift", "megatron", "vllm", "sglang", "llamafactory-cli", "lmf", "axolotl", "rl"))
 """Commands that packages of ours install; `python -m` and these names start the same code. (ms-swift 4.6 brings swift
 and megatron, vllm 0.33 vllm, sglang 0.5.23 sglang, trl 1.16 trl, prime-rl rl.)"""
 

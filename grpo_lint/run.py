@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from grpo_lint.discover import kind_of
-from grpo_lint.frameworks import deepspeed, registry, verl
+from grpo_lint.frameworks import deepspeed, models, registry, verl
 from grpo_lint.frameworks.documents import WRITTEN, read_written
 from grpo_lint.runconfig import Options, RunConfig, Version
 from grpo_lint.unified import Origin, Setting, unknown
@@ -88,7 +88,7 @@ class Assembler:
     def _document(self, source: SourceFile, path: str, kind: Kind, reading: Reading) -> None:
         """A config file: each of its documents goes to the first framework that recognises it."""
         readers = list(registry.for_document(kind, source.text))
-        commands = kind == "yaml" and registry.may_hold_commands(source.text)
+        commands = kind != "toml" and registry.may_hold_commands(source.text)
         if not readers and not commands:
             return
         consumer = readers[0].yaml if readers else "pyyaml"
@@ -111,7 +111,7 @@ class Assembler:
                 from grpo_lint import companions
 
                 companions.read_named(run, os.path.dirname(path), self.repository)
-            self._finish(run, reading)
+            self._finish(run, path, reading)
 
     # -- what stands inside other files
 
@@ -141,7 +141,7 @@ class Assembler:
         for config in trl_python.configs(texts):
             run = self._new(trl_python.NAME, config.arguments)
             trl_python.read(config, run)
-            self._finish(run, reading)
+            self._finish(run, path, reading)
 
     # -- launches
 
@@ -180,7 +180,7 @@ class Assembler:
         if root is not None and reader:
             run = self._new(reader.name, root)
             reading.problems += reader.load().read_document(root, path, run, self.repository)
-            self._finish(run, reading)
+            self._finish(run, path, reading)
 
     def _inside(self, path: str) -> str:
         """A path as the shell reader counts it: from the repository's root."""
@@ -235,12 +235,13 @@ class Assembler:
             companions.read(launch, folder, run, self.repository)
         run.complete = run.complete and not launch.cut_short
         if run.framework:
-            self._finish(run, reading)
+            self._finish(run, path, reading)
         return bool(run.framework)
 
     def _reader_of(self, launch: Launch, folder: str) -> Reader | None:
         """The first framework that recognises a launch, by its words or else by the file that they name."""
-        candidates = tuple(registry.for_launch([launch.program, *(word.text for word in launch.args)]))
+        words = [launch.program, *(word.text for word in launch.args)]
+        candidates = tuple(registry.for_launch([*words, " ".join(words[:2])]))
         for reader in candidates:  # a module is loaded only when those before it have said no
             module = reader.load()
             if hasattr(module, "recognises") and module.recognises(launch):
@@ -286,8 +287,11 @@ class Assembler:
             self._request.put(run.options)
         return run
 
-    def _finish(self, run: RunConfig, reading: Reading) -> None:
+    def _finish(self, run: RunConfig, path: str, reading: Reading) -> None:
         unify(run)
+        model = run.fields.get("model_path")
+        if model is not None and models.read_config(model, os.path.dirname(path), run.options, self.repository):
+            unify(run)
         reading.runs.append(run)
 
 
@@ -312,6 +316,8 @@ def unify(run: RunConfig) -> None:
     reader = registry.named(run.framework)
     if reader is not None and run.framework not in (deepspeed.NAME, ACCELERATE):
         reader.load().unify(run)
+    if models.CONFIG in run.options.frameworks:
+        models.unify(run)
 
 
 def variants(run: RunConfig) -> Iterator[RunConfig]:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import os
 
-from grpo_lint.frameworks import deepspeed, trees
+from grpo_lint.frameworks import deepspeed, flags, trees
 from grpo_lint.frameworks.documents import document_at
 from grpo_lint.frameworks.shape import copy, experts, given, precision
-from grpo_lint.unified import UNSET, Setting, derived
+from grpo_lint.launch import arguments
+from grpo_lint.unified import UNSET, Origin, Setting, derived
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from grpo_lint.discover import Repository
     from grpo_lint.launch import Launch
-    from grpo_lint.located import Problem, Value
+    from grpo_lint.located import Problem, Value, Word
     from grpo_lint.runconfig import RunConfig
 
 NAME = "axolotl"
@@ -37,14 +40,32 @@ def recognises_document(root: Value) -> bool:
 
 
 def read(launch: Launch, path: str, run: RunConfig, repository: Repository) -> list[Problem]:
-    """Read the YAML that a launch names into `run`. Flags after it are not read: they may override any key."""
+    """Read the YAML that a launch names, and the flags after it, into `run`; what follows `--` is the launcher's."""
     words = launch.args if launch.program == MODULE else launch.args[1:]
     name = next((word.text for word in words if word.text.endswith((".yaml", ".yml"))), "")
     root = document_at(name, os.path.dirname(path), repository, "pyyaml")
     if root is not None:
         trees.put_tree(root, run, skip=())
-    run.complete = root is not None and len(words) == 1
+    run.complete = root is not None
+    for flag, setting in _flags(words):
+        run.options.put(NAME, flag, setting)
     return []
+
+
+def _flags(words: Sequence[Word]) -> Iterator[tuple[str, Setting]]:
+    """(key of the file, setting) of `--lora-r 32`, `--trl.beta=0.1`, `--flash-attention`, `--no-flash-attention`."""
+    for flag in arguments(words[: _end(words)]).values():
+        key = flag.name.removeprefix("--").replace("-", "_")
+        if flag.value is not None:
+            yield key, flags.word_setting(flag.value, key, "override")
+        else:
+            on = not key.startswith("no_")
+            key = key.removeprefix("no_")
+            yield key, Setting("known", on, (Origin("override", flag.span, (), "", key, on),))
+
+
+def _end(words: Sequence[Word]) -> int:
+    return next((at for at, word in enumerate(words) if word.text == "--"), len(words))
 
 
 def read_document(root: Value, path: str, run: RunConfig, repository: Repository) -> list[Problem]:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from typing import Any, Literal
 
+    from grpo_lint.located import Value
     from grpo_lint.runconfig import RunConfig
     from grpo_lint.source import Span
     from grpo_lint.unified import Layer
@@ -288,6 +289,18 @@ def setting(given: Given, dialect: Dialect, layer: Layer = "override") -> Settin
     data = [typed(word.text, _item(kind.type), dialect.suffixes) for word in given.values]
     origin = Origin(layer, first.span, via, "", kind.name, data)
     return unknown(reason, origin) if reason else Setting("known", data, (origin,))
+
+
+def file_setting(value: Value, name: str, dialect: Dialect) -> Setting:
+    """A value of a file whose keys are a parser's options: argparse types a text there, as on the line; other values
+    stay what the file's reader makes of them."""
+    origin = Origin("file", value.span, value.via, "", name.removeprefix("--"), value.plain())
+    if isinstance(value.data, Unknown):
+        return unknown(value.data.reason, origin)
+    kind = dialect.kind(name) if isinstance(value.data, str) else None
+    if kind is not None and kind.most <= 1:
+        origin.data = typed(str(value.data), kind.type, dialect.suffixes)
+    return Setting("known", origin.data, (origin,))
 
 
 def word_setting(word: Word, key: str, layer: Layer, type_: str = "", suffixes: bool = False) -> Setting:

@@ -21,13 +21,27 @@ NAME = "llama_factory"
 
 DIALECT = flags.Dialect(NAME, (("trl", ""),), folds="_", bools="optional", inherits=True)
 
-PROGRAM = "llamafactory-cli"
+PROGRAMS = ("llamafactory-cli", "lmf")
+SCRIPTS = ("train.py", "train_bash.py", "launcher.py")
+"""What the command starts under torchrun; `src/train_bash.py` up to 0.6."""
+FILES = (".yaml", ".yml", ".json")
+OWN = frozenset(("--finetuning_type", "--template", "--dataset", "--dataset_dir", "--cutoff_len", "--lora_target"))
 STAGES = ("pt", "sft", "rm", "ppo", "dpo", "kto")
 
 
 def recognises(launch: Launch) -> bool:
-    """Whether a launch trains by LLaMA-Factory's command."""
-    return launch.program == PROGRAM and bool(launch.args) and launch.args[0].text == "train"
+    """Whether a launch trains by LLaMA-Factory's command, or by the script behind it with options of its own."""
+    if launch.program in PROGRAMS:
+        return bool(launch.args) and launch.args[0].text == "train"
+    names = {word.text.partition("=")[0] for word in launch.args}
+    return launch.program.endswith(SCRIPTS) and "--stage" in names and len(OWN & names) >= 2
+
+
+def names_own_config(launch: Launch, folder: str, repository: Repository) -> bool:
+    """Whether the first argument of a program names a YAML of LLaMA-Factory's."""
+    name = launch.args[0].text if launch.args and launch.program.endswith(SCRIPTS) else ""
+    root = document_at(name, folder, repository, "omegaconf") if name.endswith(FILES) else None
+    return root is not None and recognises_document(root)
 
 
 def recognises_document(root: Value) -> bool:
@@ -40,8 +54,8 @@ def recognises_document(root: Value) -> bool:
 
 def read(launch: Launch, path: str, run: RunConfig, repository: Repository) -> list[Problem]:
     """Read the YAML that a launch names, and the words after it, into `run`."""
-    words = launch.args[1:]
-    if words and words[0].text.endswith((".yaml", ".yml", ".json")):
+    words = launch.args[1:] if launch.program in PROGRAMS else launch.args
+    if words and words[0].text.endswith(FILES):
         root = document_at(words[0].text, os.path.dirname(path), repository, "omegaconf")
         run.complete = root is not None
         if root is not None:

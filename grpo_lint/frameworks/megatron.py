@@ -5,9 +5,13 @@ Read: core_v0.8.0 to core_v0.19.0 and main of 2026-08-22. Its parser takes no ab
 
 from __future__ import annotations
 
-from grpo_lint.frameworks import flags
+import os
+
+from grpo_lint.frameworks import flags, megatron_yaml
 from grpo_lint.frameworks.deepspeed import as_setting
+from grpo_lint.frameworks.documents import named_document
 from grpo_lint.frameworks.shape import copy, experts, given, precision, quotient
+from grpo_lint.syntax.hydra.overrides import parse
 from grpo_lint.unified import UNSET, Origin, Setting, derived
 
 TYPE_CHECKING = False
@@ -32,52 +36,84 @@ TELLING = frozenset(
 )  # fmt: skip
 """Options that tell Megatron's programs from others, four of them at least; forks keep the names."""
 
+WHOLE = "--yaml-cfg"
+CONFIGS = ("--config-file", "--config_file", "--config")
+
 TRAINERS = {"pretrain": "pretrain", "posttrain": "sft", "finetune": "sft", "sft": "sft", "train": ""}
 """What a program's name has in it, and what it then trains; a converter of checkpoints, for one, trains nothing."""
 
 
 def recognises(launch: Launch) -> bool:
     """Whether a launch runs a training program with Megatron's arguments."""
-    if launch.is_module or not launch.program.endswith(".py") or _trainer(launch) is None:
+    if not (launch.is_module or launch.program.endswith(".py")) or _trainer(launch) is None:
         return False
-    return len(TELLING.intersection(word.text.partition("=")[0] for word in launch.args)) >= 4
+    names = {word.text.partition("=")[0] for word in launch.args}
+    return len(TELLING & names) >= 4 or WHOLE in names
 
 
 def _trainer(launch: Launch) -> str | None:
-    name = launch.program.rsplit("/", 1)[-1]
+    """What a program trains, by its own name; for a module, that is its last part."""
+    name = launch.program.rsplit(".", 1)[-1] if launch.is_module else launch.program.rsplit("/", 1)[-1]
     return next((what for part, what in TRAINERS.items() if part in name), None)
 
 
+def names_own_config(launch: Launch, folder: str, repository: Repository) -> bool:
+    """Whether a program names a YAML of Megatron-Bridge's."""
+    root = named_document(launch.args, CONFIGS, folder, repository, "omegaconf")
+    return root is not None and megatron_yaml.form_of(root) == "bridge"
+
+
 def read(launch: Launch, path: str, run: RunConfig, repository: Repository) -> list[Problem]:
-    """Read a launch's arguments into `run`, over Megatron's defaults."""
+    """Read a launch's arguments, or the file that takes their place, into `run`, over Megatron's defaults."""
     run.engine = _trainer(launch) or ""
+    folder = os.path.dirname(path)
+    root = named_document(launch.args, CONFIGS, folder, repository, "omegaconf")
+    if root is not None and megatron_yaml.form_of(root) == "bridge":
+        return _read_bridge(root, launch, run)
     arguments = flags.parse(launch.args, DIALECT)
+    if arguments.last(WHOLE) is not None:
+        whole = named_document(launch.args, (WHOLE,), folder, repository, "pyyaml")
+        run.complete = whole is not None
+        if whole is not None and whole.is_mapping:
+            megatron_yaml.put(whole, run, DIALECT)
+        return []
     flags.use_defaults(run, DIALECT, PACKAGES)
     flags.put(arguments, run, DIALECT)
-    if arguments.last("--yaml-cfg") is not None:  # its file takes the place of the whole line
-        run.complete = False
     return []
 
 
+def _read_bridge(root: Value, launch: Launch, run: RunConfig) -> list[Problem]:
+    """A recipe's overrides: the file's, then those of the line (`train.global_batch_size=8`). The recipe is Python."""
+    run.complete = False
+    megatron_yaml.put(root, run, DIALECT)
+    problems = []
+    for word in launch.args:
+        if "=" not in word.text or word.text.startswith("-"):
+            continue
+        override = parse(word)
+        if override.problem is not None:
+            problems.append(override.problem)
+        elif override.value is not None and override.key and override.prefix != "~":
+            for key, value in override.value.leaves(override.key):
+                run.options.put(NAME, megatron_yaml.flag_of(key, DIALECT), as_setting(value, key, "override"))
+    return problems
+
+
 def recognises_document(root: Value) -> bool:
-    """Whether a YAML document is a test's or a job's config that holds flags as keys of MODEL_ARGS."""
-    arguments = root.get("MODEL_ARGS")
-    return arguments is not None and arguments.is_mapping and all(str(key).startswith("--") for key in arguments.data)
+    """Whether a YAML document holds Megatron's options in one of the forms that are used."""
+    return megatron_yaml.form_of(root) != ""
 
 
 def read_document(root: Value, path: str, run: RunConfig, repository: Repository) -> list[Problem]:
-    """Read MODEL_ARGS, where `true` stands for a switch and `false` for its absence, and ENV_VARS into `run`."""
-    flags.use_defaults(run, DIALECT, PACKAGES)
-    for key, value in root.data["MODEL_ARGS"].data.items():
-        if value.data is False:
-            continue
-        kind = DIALECT.kind(str(key))
-        name = kind.name if kind is not None else str(key)
-        run.options.put(NAME, name, as_setting(value, name, "file"))
-    variables = root.get("ENV_VARS")
-    if variables is not None and variables.is_mapping:
-        for name, value in variables.data.items():
-            run.env[str(name)] = as_setting(value, str(name), "environment", str(value.plain()))
+    """Read a YAML document into `run`. A recipe and the line that names a file may say more."""
+    form = megatron_yaml.form_of(root)
+    if form == "flags":
+        flags.use_defaults(run, DIALECT, PACKAGES)
+        megatron_yaml.put_flags(root.data["MODEL_ARGS"], run, DIALECT)
+    else:
+        run.complete = form == "whole"
+        megatron_yaml.put(root, run, DIALECT)
+    megatron_yaml.put_variables(root, run)
     return []
 
 
@@ -93,6 +129,9 @@ def unify(run: RunConfig) -> None:
         origin = Origin("derived", run.anchor, (), "what the program trains, by its name", "", run.engine)
         fields["algorithm"] = Setting("known", run.engine, (origin,))
     copy(run, {"model_path": "--load"})
+    rank = megatron_yaml.lora_rank(run)
+    if rank is not None:
+        fields["lora_rank"] = rank
     fields["dp_size"] = data_parallel_size(run, fields.get("n_gpus", UNSET), fields.get("nnodes", UNSET))
 
 

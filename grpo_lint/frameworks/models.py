@@ -1,8 +1,17 @@
-"""What a model's name gives away."""
+"""What a model's name gives away, and its config.json where it is at hand."""
 
 from __future__ import annotations
 
+from grpo_lint.frameworks.deepspeed import as_setting
+from grpo_lint.frameworks.documents import document_at
 from grpo_lint.patterns import lazy
+from grpo_lint.unified import derived
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from grpo_lint.discover import Repository
+    from grpo_lint.runconfig import Options, RunConfig
+    from grpo_lint.unified import Setting
 
 _MIXTURES = lazy(
     r"""(?ix)
@@ -65,3 +74,30 @@ def names_mixture_of_experts(path: str) -> bool:
     if lower.isascii() and not any(part in lower for part in _IN_MIXTURES):
         return False
     return _MIXTURES.search(path) is not None
+
+
+CONFIG = "model"
+"""Under this name a run's options hold what its model's config.json says."""
+COUNTS = ("num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts", "num_experts_per_tok")
+
+
+def read_config(path: Setting, folder: str, options: Options, repository: Repository) -> bool:
+    """Put the number of experts of a model that lies in the repository into the options; whether it does."""
+    if not path.known or not isinstance(path.value, str) or path.value.startswith(("/", "~")):
+        return False
+    root = document_at(f"{path.value.rstrip('/')}/config.json", folder, repository, "pyyaml")
+    if root is None or not root.is_mapping or not {"model_type", "architectures"} & root.data.keys():
+        return False
+    parts = [part for part in (root, root.data.get("text_config")) if part is not None and part.is_mapping]
+    counts = [part.data[name] for part in parts for name in COUNTS if name in part.data]
+    value = next((count for count in counts if type(count.data) is int and count.data > 1), None)
+    place = value or root.data.get("model_type") or root.data["architectures"]
+    data = value.data if value is not None else 0
+    options.put(CONFIG, "num_experts", as_setting(place, "num_experts", "file", data))
+    return True
+
+
+def unify(run: RunConfig) -> None:
+    """Whether the model is a mixture, as its config.json says."""
+    count = run.option(CONFIG, "num_experts")
+    run.fields["moe"] = derived(count.value > 0, count, note="what the model's config.json says")

@@ -96,7 +96,7 @@ def _put_document(root: Value, run: RunConfig) -> None:
             for name, text in value.data.items():
                 run.env.setdefault(name, deepspeed.as_setting(text, name, "environment", str(text.plain())))
         else:
-            run.options.put(NAME, f"--{key}", deepspeed.as_setting(value, key, "file"))
+            run.options.put(NAME, f"--{key}", flags.file_setting(value, f"--{key}", DIALECT))
 
 
 def unify(run: RunConfig) -> None:

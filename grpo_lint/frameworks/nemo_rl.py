@@ -28,6 +28,8 @@ SECTIONS = frozenset(
 ALGORITHMS = ("grpo", "ppo", "dpo", "sft", "rm", "distillation")
 DEFAULTS = {
     "run_grpo": "grpo_math_1B.yaml",
+    "run_grpo_math": "grpo_math_1B.yaml",
+    "run_grpo_rm": "grpo_rm_1B.yaml",
     "run_vlm_grpo": "vlm_grpo_3B.yaml",
     "run_grpo_sliding_puzzle": "grpo_sliding_puzzle.yaml",
     "run_ppo": "ppo_math_1B.yaml",

@@ -23,7 +23,8 @@ class Reader:
 
     `documents` is the kind of file that holds its config ("json", "yaml", "toml"), "" if none does; `markers` are
     texts of which such a file holds at least one. `yaml` names whose rules resolve scalars: "pyyaml" or "omegaconf".
-    `launches` are texts of which the program or an argument of its launches holds one. `companions`: its launches may
+    `launches` are texts of which the program, an argument of its
+    launches, or the program with its first argument holds one. `companions`: its launches may
     name a DeepSpeed JSON or an accelerate YAML, as programs on Hugging Face's trainer do.
     """
 
@@ -60,12 +61,12 @@ READERS = (
         markers=("compute_environment", "distributed_type"),
         yaml="pyyaml",
     ),
-    Reader("rllm", "rllm", documents="yaml", markers=("\nrllm:",), launches=("rllm.", "rllm/")),
+    Reader("rllm", "rllm", documents="yaml", markers=("\nrllm:", "tinker_base_url:"), launches=("rllm.", "rllm/")),
     Reader(
         "verl",
         "verl_source",
         documents="yaml",
-        markers=("actor_rollout_ref",),
+        markers=("actor_rollout_ref", "ppo_trainer", "ppo_megatron_trainer"),
         launches=("verl.", "main_ppo", "actor_rollout_ref.", "algorithm.adv_estimator="),
     ),
     Reader("mindie", "mindie", documents="json", markers=("ModelDeployConfig",)),
@@ -99,9 +100,16 @@ READERS = (
         "megatron",
         "megatron",
         documents="yaml",
-        markers=("MODEL_ARGS",),
+        markers=("MODEL_ARGS", "model_parallel:", "\ntrain:"),
         yaml="pyyaml",
-        launches=("--tensor-model-parallel-size", "--micro-batch-size", "--seq-length", "--num-attention-heads"),
+        launches=(
+            "--tensor-model-parallel-size",
+            "--micro-batch-size",
+            "--seq-length",
+            "--num-attention-heads",
+            "--yaml-cfg",
+            "--config-file",
+        ),
     ),
     Reader("easyr1", "easyr1", documents="yaml", markers=("\nworker:",), launches=("verl.trainer.main", "worker.")),
     Reader(
@@ -109,7 +117,7 @@ READERS = (
         "llama_factory",
         documents="yaml",
         markers=("\nstage:", "\nfinetuning_type:"),
-        launches=("llamafactory-cli",),
+        launches=("llamafactory-cli", "lmf train", "--finetuning_type", "src/train"),
         companions=True,
     ),
     Reader(
@@ -127,7 +135,7 @@ READERS = (
         "prime_rl",
         documents="toml",
         markers=("[orchestrator", "rollouts_per_example", "group_size"),
-        launches=("prime_rl", ".toml"),
+        launches=("prime_rl", "rl @"),
     ),
     Reader(
         "vllm",
@@ -135,9 +143,16 @@ READERS = (
         documents="yaml",
         markers=("tensor-parallel-size", "max-model-len", "gpu-memory-utilization", "max_model_len"),
         yaml="pyyaml",
-        launches=("vllm",),
+        launches=("vllm", "engine_kwargs", "server_parameters"),
     ),
-    Reader("sglang", "sglang", launches=("sglang",)),
+    Reader(
+        "sglang",
+        "sglang",
+        documents="yaml",
+        markers=("mem-fraction-static", "mem_fraction_static", "model-path:", "model_path:"),
+        yaml="pyyaml",
+        launches=("sglang",),
+    ),
     Reader(
         "ms_swift",
         "ms_swift",
@@ -177,7 +192,7 @@ COMPANIONS = ("deepspeed", "accelerate", "verl")
 
 COMMAND_KEYS = (
     "containers:", "services:", "run:", "command:", "cmd:", "setup:", "script:", "commands:", "entrypoint:",
-    "container:", ".sh:",
+    "container:", ".sh:", "servingEngineSpec:", "VLLMRuntime", "engine_kwargs:", "server_parameters", ".yaml:",
 )  # fmt: skip
 """What YAML files have that hold commands."""
 
@@ -206,8 +221,13 @@ def markers(kind: str = "shell") -> tuple[bytes, ...]:
 def for_document(kind: str, text: str) -> Iterator[Reader]:
     """The readers whose markers a document's text holds."""
     for reader in READERS:
-        if reader.documents == kind and any(marker in text for marker in reader.markers):
+        if reader.documents == kind and any(_stands_in(text, marker) for marker in reader.markers):
             yield reader
+
+
+def _stands_in(text: str, marker: str) -> bool:
+    """Whether a text holds a marker; one that starts a line may start the text, too."""
+    return marker in text or (marker.startswith("\n") and text.startswith(marker[1:]))
 
 
 def holds_launch(text: str) -> bool:

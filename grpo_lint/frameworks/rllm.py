@@ -42,6 +42,8 @@ def recognises(launch: Launch) -> bool:
 def recognises_document(root: Value) -> bool:
     """Whether a YAML document has rLLM's section, with parts of its kind."""
     section = root.data.get(NAME) if root.is_mapping else None
+    if root.is_mapping and "tinker_base_url" in root.data:
+        return root.get("model.name") is not None and root.get("training.group_size") is not None
     parts = {"algorithm", "trainer", "rollout", "stepwise_advantage", "workflow", "agent"}
     return section is not None and section.is_mapping and bool(parts & section.data.keys())
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from grpo_lint.frameworks import deepspeed, flags, serving
+from grpo_lint.frameworks import flags, serving
 from grpo_lint.frameworks.documents import named_document, named_word
 from grpo_lint.frameworks.shape import copy, given
 from grpo_lint.patterns import lazy
@@ -25,12 +25,35 @@ NAME = "sglang"
 
 DIALECT = flags.Dialect(NAME, (("sglang", ""),), abbreviates=True)
 
+OWN_KEYS = frozenset(
+    ("mem-fraction-static", "tp-size", "dp-size", "chunked-prefill-size", "max-running-requests", "attention-backend",
+     "disable-cuda-graph", "cuda-graph-max-bs", "schedule-policy", "enable-dp-attention", "context-length",
+     "disaggregation-mode", "disable-radix-cache", "model-path")
+)  # fmt: skip
+"""Options that vLLM doesn't have."""
+
 _MODULE = lazy(r"(?:^|[./])sglang[./]launch_server(?:\.py)?$")
 
 
 def recognises(launch: Launch) -> bool:
     """Whether a launch starts SGLang's server."""
     return serving.starts(launch, NAME, _MODULE)
+
+
+def recognises_document(root: Value) -> bool:
+    """Whether a YAML document is a server's config: flat, with a model and two at least of SGLang's own options."""
+    if not isinstance(root.data, dict) or "args" in root.data:
+        return False
+    keys = {str(key).replace("_", "-") for key in root.data}
+    known = sum(DIALECT.kind(f"--{key}") is not None for key in keys)
+    return bool(OWN_KEYS & keys) and bool({"model-path", "model"} & keys) and known >= 3 and known * 2 > len(keys)
+
+
+def read_document(root: Value, path: str, run: RunConfig, repository: Repository) -> list[Problem]:
+    """Read a server's YAML into `run`; the command line that names it may say more."""
+    run.complete = False
+    _put_document(root, run)
+    return []
 
 
 def read(launch: Launch, path: str, run: RunConfig, repository: Repository) -> list[Problem]:
@@ -53,7 +76,7 @@ def _put_document(root: Value, run: RunConfig) -> None:
     for key, value in root.data.items():
         kind = DIALECT.kind("--" + str(key).replace("_", "-"))
         name = kind.name if kind is not None else f"--{key}"
-        run.options.put(NAME, name, deepspeed.as_setting(value, key, "file"))
+        run.options.put(NAME, name, flags.file_setting(value, name, DIALECT))
 
 
 def unify(run: RunConfig) -> None:

@@ -38,7 +38,7 @@ TELLING = frozenset(
 
 def recognises(launch: Launch) -> bool:
     """Whether a launch runs slime's train.py, train_async.py or a program of the same arguments."""
-    if launch.is_module or not launch.program.endswith(".py"):
+    if not launch.is_module and not launch.program.endswith(".py"):
         return False
     return len(TELLING.intersection(word.text.partition("=")[0] for word in launch.args)) >= 3
 

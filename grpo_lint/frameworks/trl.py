@@ -11,6 +11,7 @@ import os
 from grpo_lint.frameworks import deepspeed, flags, huggingface
 from grpo_lint.frameworks.documents import named_document, names_config
 from grpo_lint.frameworks.shape import copy, experts, given
+from grpo_lint.patterns import lazy
 from grpo_lint.unified import UNSET, Origin, Setting, derived
 
 TYPE_CHECKING = False
@@ -29,6 +30,7 @@ SCRIPT = flags.Dialect(NAME, (("trl", ""),), folds="_", bools="optional", inheri
 ALGORITHMS = {"grpo": "grpo", "rloo": "rloo", "online_dpo": "online_dpo", "gspo": "grpo"}
 COMMANDS = frozenset(("grpo", "rloo", "sft", "dpo", "kto", "reward", "distillation"))
 SERVER = "vllm-serve"
+_SERVER = lazy(r"(?:^|[./])trl[./]scripts[./]vllm_serve(?:\.py)?$")
 
 ONLINE = frozenset(
     ("num_generations", "max_completion_length", "reward_funcs", "vllm_mode", "use_vllm", "max_prompt_length")
@@ -62,6 +64,8 @@ def recognises(launch: Launch) -> bool:
     """Whether a launch is a command of `trl`, or a script with GRPO's own options on its line."""
     if launch.program == NAME:
         return bool(launch.args) and launch.args[0].text in (*COMMANDS, SERVER)
+    if _SERVER.search(launch.program) is not None:
+        return True
     names = {word.text.partition("=")[0].removeprefix("--").replace("-", "_") for word in launch.args}
     return bool({"num_generations", "reward_funcs"} & names) and len((OWN | TRAINER) & names) >= 3
 
@@ -82,7 +86,8 @@ def recognises_document(root: Value) -> bool:
 def read(launch: Launch, path: str, run: RunConfig, repository: Repository) -> list[Problem]:
     """Read a launch's YAML and arguments into `run`, over TRL's defaults."""
     command = launch.args[0].text if launch.program == NAME else ""
-    run.engine = command if command == SERVER else _trained(command or launch.program.rsplit("/", 1)[-1])
+    server = command == SERVER or _SERVER.search(launch.program) is not None
+    run.engine = SERVER if server else _trained(command or launch.program.rsplit("/", 1)[-1])
     words, dialect = (launch.args[1:], DIALECT) if command else (launch.args, SCRIPT)
     if run.engine != SERVER:
         flags.use_defaults(run, dialect, {})
@@ -118,7 +123,7 @@ def _put_document(root: Value, run: RunConfig) -> None:
             deepspeed.read_into(value, run.options)
         else:
             for path, leaf in value.leaves(key):
-                run.options.put(NAME, f"--{path}", deepspeed.as_setting(leaf, path, "file"))
+                run.options.put(NAME, f"--{path}", flags.file_setting(leaf, f"--{path}", SCRIPT))
 
 
 def _put_launcher_flags(run: RunConfig) -> None:

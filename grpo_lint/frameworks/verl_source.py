@@ -75,10 +75,20 @@ def recognises_document(root: Value) -> bool:
     if not isinstance(root.data, dict):
         return False
     section = root.data.get("actor_rollout_ref")
+    if section is None and _extends(root):
+        return True
     if section is None or not isinstance(section.data, dict):
         return False
     parts = section.data.keys() & {"actor", "rollout", "model", "ref", "hybrid_engine"}
     return bool(parts) and any(key in root.data for key in TOP_KEYS[1:])
+
+
+def _extends(root: Value) -> bool:
+    """Whether a document's `defaults` name verl's own primary config, and its searchpath verl's folder."""
+    parents, path = root.data.get("defaults"), root.get("hydra.searchpath")
+    named = [item.data for item in parents.data] if parents is not None and parents.is_list else []
+    where = [str(item.data) for item in path.data] if path is not None and path.is_list else []
+    return any(name in CONFIG_NAMES for name in named if isinstance(name, str)) and any("verl" in w for w in where)
 
 
 def read(launch: Launch, path: str, run: RunConfig, repository: Repository) -> list[Problem]:

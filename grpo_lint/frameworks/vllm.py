@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 
-from grpo_lint.frameworks import deepspeed, flags, serving
+from grpo_lint.frameworks import flags, serving
 from grpo_lint.frameworks.documents import named_document, named_word
 from grpo_lint.frameworks.shape import copy, given
 from grpo_lint.located import Piece, Word
@@ -29,7 +29,7 @@ NAME = "vllm"
 
 DIALECT = flags.Dialect(NAME, (("vllm", ""),), folds="-", suffixes=True, abbreviates=True, dotted=True)
 
-_MODULE = lazy(r"(?:^|[./])vllm[./]entrypoints[./](?:openai[./])?(?:api_server|cli[./]main)(?:\.py)?$")
+_MODULE = lazy(r"(?:^|[./])vllm[./]entrypoints[./](?:openai[./])?(?:api_server|run_batch|cli[./]main)(?:\.py)?$")
 OWN_KEYS = frozenset(
     (
         "tensor-parallel-size", "pipeline-parallel-size", "data-parallel-size", "gpu-memory-utilization",
@@ -84,7 +84,7 @@ def _put_document(root: Value, run: RunConfig) -> None:
     for key, value in root.data.items():
         kind = DIALECT.kind(f"--{key}")
         name = kind.name if kind is not None else f"--{key}"
-        run.options.put(NAME, name, deepspeed.as_setting(value, key, "file"))
+        run.options.put(NAME, name, flags.file_setting(value, name, DIALECT))
 
 
 def _respelled(words: Sequence[Word]) -> list[Word]:

@@ -82,6 +82,21 @@ def _below(node: Value, depth: int) -> Iterator[Container]:
                 yield from _below(child, depth + 1)
 
 
+def configs(root: Value) -> Iterator[Value]:
+    """The texts of an object of Kubernetes that are YAML themselves: a RayService's, those of a ConfigMap."""
+    if not root.is_mapping or "apiVersion" not in root.data:
+        return
+    for path in ("spec.serveConfigV2", "spec.rayServiceSpec.serveConfigV2"):
+        text = root.get(path)
+        if text is not None and isinstance(text.data, str):
+            yield text
+    data, kind = root.data.get("data"), root.data.get("kind")
+    if kind is not None and kind.data == "ConfigMap" and data is not None and data.is_mapping:
+        for name, text in data.data.items():
+            if str(name).endswith((".yaml", ".yml")) and isinstance(text.data, str):
+                yield text
+
+
 def _scripts_of(data: Value) -> Iterator[Container]:
     """The scripts that a ConfigMap holds, each under a file's name."""
     for name, text in data.data.items():

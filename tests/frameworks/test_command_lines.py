@@ -168,6 +168,20 @@ CASES: list[tuple[str, str, dict[str, Any]]] = [
     ),
 ]
 
+CASES += [
+    # modules and scripts behind the commands
+    ("megatron", MEGATRON.replace("pretrain_gpt.py", "-m mine.pretrain_gpt"), {"n_gpus": 8, "dp_size": 16}),
+    ("slime", SLIME.replace("train.py", "-m miles.train") + "--lora-rank 8", {"lora_rank": 8, "group_size": 1}),
+    ("trl", "python -m trl.scripts.vllm_serve --model m --tensor_parallel_size 2", {"rollout_engine": "vllm", "tp": 2}),
+    ("vllm", "python -m vllm.entrypoints.openai.run_batch --model m -tp 2 -i a -o b", {"tp": 2}),
+    (
+        "llama_factory",
+        "torchrun --nproc_per_node 4 src/train.py --stage sft --dataset d --template q --finetuning_type full",
+        {"lora_rank": 0, "dp_size": 4},
+    ),
+    ("nemo_rl", "uv run examples/run_grpo_math.py grpo.num_generations_per_prompt=4", {"group_size": 4}),
+]
+
 
 @pytest.mark.parametrize(("framework", "command", "expected"), CASES, ids=[case[1][-60:] for case in CASES])
 def test_command_line(framework: str, command: str, expected: dict[str, Any], tmp_path: Path) -> None:
@@ -343,3 +357,68 @@ def test_a_config_for_deepspeed_may_stand_on_the_line(tmp_path: Path) -> None:
     assert (run.framework, value_of(run.zero_stage), line_of(run.zero_stage)) == ("deepspeed", 2, 1)
     files = {"run.sh": "deepspeed train.py --deepspeed --deepspeed_config ds.json\n", **DEEPSPEED}
     assert value_of(run_of(tmp_path, "run.sh", files).zero_stage) == 3
+
+
+@pytest.mark.parametrize(
+    ("flags", "expected"),
+    [
+        ("", {"lora_rank": 16, "bf16": True}),
+        ("--lora-r 32 --no-bf16", {"lora_rank": 32, "bf16": False}),
+        ("--rl=grpo --trl.num-generations 4 -- --num_processes 2", {"group_size": 4, "algorithm": "grpo"}),
+    ],
+)
+def test_axolotls_flags_rule_over_its_file(flags: str, expected: dict[str, Any], tmp_path: Path) -> None:
+    config = "base_model: m\nadapter: lora\nlora_r: 16\nmicro_batch_size: 1\nsequence_len: 20\nbf16: true\n"
+    run = run_of(tmp_path, "run.sh", {"run.sh": f"axolotl train x.yaml {flags}\n", "x.yaml": config})
+    assert run.complete
+    assert fields(run, expected) == expected
+
+
+def test_a_file_takes_the_place_of_megatrons_line(tmp_path: Path) -> None:
+    whole = """
+        language_model: {num_layers: 24, hidden_size: 1024}
+        model_parallel: {tensor_model_parallel_size: 2, pipeline_model_parallel_size: 2}
+        clip_grad: 0.5
+        bf16: true
+    """
+    line = "torchrun --nproc_per_node 8 --nnodes 1 pretrain_gpt.py --clip-grad 2.0 --yaml-cfg a.yaml\n"
+    run = run_of(tmp_path, "run.sh", {"run.sh": line, "a.yaml": whole})
+    expected = {"tp": 2, "pp": 2, "dp_size": 2, "gradient_clipping": 0.5, "model_dtype": "bf16"}
+    assert (run.framework, run.complete, fields(run, expected)) == ("megatron", True, expected)
+    assert not run_of(tmp_path, "run.sh", line.replace("a.yaml", "none.yaml")).complete
+
+
+def test_the_line_rules_over_a_recipes_overrides(tmp_path: Path) -> None:
+    recipe = """
+        train: {train_iters: 10, global_batch_size: 8}
+        model: {tensor_model_parallel_size: 2, seq_length: 4096}
+        optimizer: {clip_grad: 0.5}
+        ddp: {overlap_grad_reduce: true}
+        peft: {dim: 8}
+    """
+    line = "torchrun --nproc_per_node 8 pretrain_llama.py --config-file c.yaml optimizer.clip_grad=0.1\n"
+    run = run_of(tmp_path, "run.sh", {"run.sh": line, "c.yaml": recipe})
+    expected = {"tp": 2, "gradient_clipping": 0.1, "overlap_comm": True, "lora_rank": 8}
+    assert (run.framework, fields(run, expected)) == ("megatron", expected)
+    alone = run_of(tmp_path, "c.yaml", recipe)
+    assert (alone.framework, value_of(alone.gradient_clipping), line_of(alone.gradient_clipping)) == (
+        "megatron",
+        0.5,
+        3,
+    )
+
+
+@pytest.mark.parametrize(
+    ("config", "moe"),
+    [
+        ('{"model_type": "x", "num_experts": 8}', True),
+        ('{"architectures": ["X"], "text_config": {"num_local_experts": 4}}', True),
+        ('{"model_type": "x", "num_experts": 1}', False),
+        ('{"model_type": "x"}', False),
+        ('{"other": 1}', "unset"),
+    ],
+)
+def test_a_models_config_tells_its_experts(config: str, moe: Any, tmp_path: Path) -> None:
+    line = "vllm serve models/mine -tp 2\n"
+    run = run_of(tmp_path, "run.sh", {"run.sh": line, "models/mine/config.json": config})
+    assert value_of(run.moe) == moe

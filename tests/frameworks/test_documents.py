@@ -126,6 +126,30 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
         {"lora_rank": 8, "ref_in_actor": True},
     ),
     ("r.yaml", RECIPE + "    lora_r: 8\n", "trl", {"lora_rank": 0}),
+    (  # argparse types the texts that the file gives it
+        "r.yaml",
+        RECIPE.replace("num_generations: 16", "num_generations: '16'") + "    max_grad_norm: 1e-1\n    fp16: 'no'\n",
+        "trl",
+        {"group_size": 16, "gradient_clipping": 0.1, "fp16": False},
+    ),
+    (
+        "s.yaml",
+        "    model-path: m\n    tp-size: '4'\n    mem-fraction-static: 0.8\n    disable-cuda-graph: true\n",
+        "sglang",
+        {"tp": 4, "enforce_eager": True, "model_path": "m"},
+    ),
+    (
+        "t.yaml",
+        "    tinker_base_url: null\n    model: {name: Qwen/Qwen3-8B, lora_rank: 32}\n    training: {group_size: 16}\n",
+        "rllm",
+        {"group_size": 16, "lora_rank": 32, "model_path": "Qwen/Qwen3-8B"},
+    ),
+    (
+        "dapo.yaml",
+        "    hydra: {searchpath: ['pkg://verl']}\n    defaults: [ppo_trainer]\n    algorithm: {adv_estimator: grpo}\n",
+        "verl",
+        {"algorithm": "grpo"},
+    ),
     ("r.yaml", RECIPE + "    max_grad_norm: 0.2\n    optim: adamw_8bit\n", "trl", {"gradient_clipping": 0.2}),
     (
         "r.yaml",

@@ -231,6 +231,58 @@ CASES: list[tuple[str, str, str, dict[str, Any], dict[str, int]]] = [
         {"group_size": 5},
     ),
     ("task.yaml", 'run: "vllm serve \\"m\\" -tp 2"\n', "vllm", {"tp": 2}, {"tp": 1}),
+    # servers that other descriptions give
+    (
+        "values.yaml",
+        """
+        servingEngineSpec:
+          modelSpec:
+          - modelURL: "org/m"
+            requestGPU: 4
+            vllmConfig: {tensorParallelSize: 4, dtype: "half", extraArgs: ["--enforce-eager"]}
+        """,
+        "vllm",
+        {"tp": 4, "n_gpus": 4, "model_dtype": "fp16", "model_path": "org/m", "enforce_eager": True},
+        {"tp": 5, "model_path": 3, "n_gpus": 4},
+    ),
+    (
+        "runtime.yaml",
+        """
+        apiVersion: production-stack.vllm.ai/v1alpha1
+        kind: VLLMRuntime
+        spec:
+          model: {modelURL: m}
+          vllmConfig: {tensorParallelSize: 2}
+          deploymentConfig: {resources: {gpu: "2"}}
+        """,
+        "vllm",
+        {"tp": 2, "n_gpus": 2},
+        {"tp": 5},
+    ),
+    (
+        "tests.json",
+        '[{"test_name": "a", "server_parameters": {"model": "m", "tensor_parallel_size": 2, "enforce_eager": ""}}]\n',
+        "vllm",
+        {"tp": 2, "model_path": "m"},
+        {"tp": 1},
+    ),
+    (
+        "service.yaml",
+        """
+        apiVersion: ray.io/v1
+        kind: RayService
+        spec:
+          serveConfigV2: |
+            applications:
+            - args:
+                llm_configs:
+                - model_loading_config: {model_id: q, model_source: org/m}
+                  engine_kwargs: {tensor_parallel_size: 2, enforce_eager: true}
+        """,
+        "vllm",
+        {"tp": 2, "enforce_eager": True, "model_path": "org/m"},
+        {"tp": 9},
+    ),
     # Python
     (
         "train.py",
