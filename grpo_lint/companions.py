@@ -6,6 +6,7 @@ import os
 
 from grpo_lint.frameworks import deepspeed, launchers
 from grpo_lint.frameworks.documents import document_at, paths_of
+from grpo_lint.frameworks.shape import given
 from grpo_lint.launch import arguments
 from grpo_lint.unified import Setting
 
@@ -24,8 +25,8 @@ DEEPSPEED_FLAGS = ("--deepspeed_config", "--ds_config", "--deepspeed")
 
 def read(launch: Launch, folder: str, run: RunConfig, repository: Repository) -> None:
     """Read what a launch names into its run. A run that nobody recognised is DeepSpeed's where that takes part."""
-    given = arguments(launch.args)
-    flag = next((given[name] for name in DEEPSPEED_FLAGS if name in given and given[name].value is not None), None)
+    told = arguments(launch.args)
+    flag = next((told[name] for name in DEEPSPEED_FLAGS if name in told and told[name].value is not None), None)
     if flag is not None and flag.value is not None:
         _deepspeed_at(flag.value, folder, run, repository)
     else:
@@ -46,7 +47,7 @@ def read(launch: Launch, folder: str, run: RunConfig, repository: Repository) ->
     framework = run.framework
 
     def argument(name: str) -> Setting:
-        return run.option(framework, name) if own else _flag_setting(given.get(name), name)
+        return run.option(framework, name) if own else _flag_setting(told.get(name), name)
 
     deepspeed.fill_auto(run.options, argument)
 
@@ -57,7 +58,7 @@ def read_named(run: RunConfig, folder: str, repository: Repository) -> None:
         _deepspeed_of_accelerate(run, folder, repository)
     else:
         _own_deepspeed(run, folder, repository)
-        deepspeed.fill_auto(run.options, lambda name: run.option(run.framework, name))
+        deepspeed.fill_auto(run.options, lambda name: given(run, name, name.removeprefix("--")))
 
 
 def _deepspeed_of_accelerate(run: RunConfig, folder: str, repository: Repository) -> None:

@@ -12,7 +12,7 @@ import os
 from grpo_lint.frameworks import registry, vllm_charts
 from grpo_lint.launch import find
 from grpo_lint.nested import launches, of_text, own_program
-from grpo_lint.syntax.excerpt import MAX_WORK, Excerpt, blanked, stretch_of
+from grpo_lint.syntax.excerpt import MAX_WORK, Excerpt, blanked, stretch_of, unix
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ def _markdown(host: Host) -> None:
 
     text = host.source.text
     for fence in fences(text):
-        inner = text[fence.start : fence.end]
+        inner = unix(text[fence.start : fence.end])
         if fence.language in SHELL_FENCES:
             host.shell([(fence.start, commands_of(inner))], {})
         elif fence.language in DATA_FENCES:

@@ -129,7 +129,7 @@ class Assembler:
         from grpo_lint.syntax import shell
 
         with excerpt as source:
-            script = shell.run(source, self._loader(path), self._inside(path), variables=env)
+            script = shell.run(source, self._loader(path), self._inside(path), variables=env, bounds=excerpt.bounds)
         self.repository.kept[WRITTEN] = {file.path.text: file.body for file in script.files if not file.append}
         for command in script.commands:
             self._command(command, path, reading, gpus)

@@ -86,7 +86,9 @@ def unify(run: RunConfig) -> None:
     if isinstance(bf16.value, bool) or isinstance(fp16.value, bool):
         precision(run, bf16, fp16)
     if not deepspeed.configured(run.options):
-        copy(run, {"gradient_clipping": "max_grad_norm", "optimizer": "optimizer"})
+        copy(run, {"gradient_clipping": "max_grad_norm"})
+    if fields.get("optimizer", UNSET).unset:
+        copy(run, {"optimizer": "optimizer"})
     version = given(run, "fsdp_version")
     if version.known and not given(run, "fsdp_config.reshard_after_forward", "fsdp").unset:
         fields["fsdp_mode"] = version.map(lambda number: f"fsdp{number}")

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 
 def unify_trainer(run: RunConfig) -> None:
-    """The fields that TrainingArguments decide. A DeepSpeed JSON has its own clipping threshold and optimizer."""
+    """The fields that TrainingArguments decide. A DeepSpeed JSON has its own clipping threshold, and may have its own
+    optimizer; without one it gets the trainer's."""
     fields = run.fields
     bf16, fp16 = given(run, "--bf16"), given(run, "--fp16")
     if not (bf16.unset and fp16.unset):
@@ -25,7 +26,9 @@ def unify_trainer(run: RunConfig) -> None:
         if not dtype(weights).unset:
             fields["model_dtype"] = dtype(weights)
     if not deepspeed.configured(run.options):
-        copy(run, {"gradient_clipping": "--max_grad_norm", "optimizer": "--optim"})
+        copy(run, {"gradient_clipping": "--max_grad_norm"})
+    if fields.get("optimizer", UNSET).unset:
+        copy(run, {"optimizer": "--optim"})
     copy(run, {"torch_compile": "--torch_compile", "model_path": "--model_name_or_path"})
     if "fsdp_mode" not in fields and _on(given(run, "--fsdp")):
         version = given(run, "--fsdp_config.version", "--fsdp_config.fsdp_version")

@@ -81,27 +81,28 @@ def names_own_config(launch: Launch, folder: str, repository: Repository) -> boo
 def read(launch: Launch, path: str, run: RunConfig, repository: Repository) -> list[Problem]:
     """Read the YAML that a launch names, its parents and the overrides into `run`."""
     folder = os.path.dirname(path)
+    problems: list[Problem] = []
     word = named_word(launch.args, ("--config",))
     for name in paths_of(word) if word is not None else _default_configs(launch):
         found = repository.find(name, folder) or repository.find(name, repository.root)
         root = document_at(name, folder, repository, "omegaconf") if found is not None else None
         if found is not None and root is not None:
-            read_document(root, found, run, repository)
+            problems += read_document(root, found, run, repository)
             break
     else:
         run.complete = False
-    problems = trees.put_overrides(launch.args, run)
+    problems += trees.put_overrides(launch.args, run)
     run.engine = run.engine or next((name for name in ALGORITHMS if name in launch.program), "")
     return problems
 
 
 def read_document(root: Value, path: str, run: RunConfig, repository: Repository) -> list[Problem]:
     """Read a YAML config and its parents into `run`."""
-    trees.put_parents(root, os.path.dirname(path), repository, run)
+    problems = trees.put_parents(root, os.path.dirname(path), repository, run, path)
     trees.put_tree(root, run)
     if not run.engine:
         run.engine = next((name for name in ALGORITHMS if _has(run, name)), "")
-    return []
+    return problems
 
 
 def _has(run: RunConfig, section: str) -> bool:

@@ -125,7 +125,7 @@ def unify(run: RunConfig) -> None:
     fields["fsdp_mode"] = Setting("known", "fsdp2", (Origin("derived", run.anchor, (), "prime-rl", "", "fsdp2"),))
     fields["async_rollout"] = Setting("known", True, (Origin("derived", run.anchor, (), "prime-rl", "", True),))
     fields["lora_rank"] = _lora_rank(run)
-    model = given(run, "trainer.model.name", "model.name")
+    model = given(run, "trainer.model.name", "model.name", "orchestrator.model.name")
     if not model.unset:
         fields["model_path"] = model
     experts(run, model)

@@ -11,6 +11,7 @@ from grpo_lint.frameworks.deepspeed import as_setting
 from grpo_lint.frameworks.documents import document_at
 from grpo_lint.frameworks.shape import given
 from grpo_lint.frameworks.verl_source import HYDRA_FLAGS
+from grpo_lint.located import Problem
 from grpo_lint.patterns import lazy
 from grpo_lint.syntax.hydra.overrides import parse
 from grpo_lint.unified import UNSET, Origin, Setting, unknown
@@ -20,12 +21,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from grpo_lint.discover import Repository
-    from grpo_lint.located import Problem, Value, Word
+    from grpo_lint.located import Value, Word
     from grpo_lint.runconfig import RunConfig
     from grpo_lint.syntax.hydra.overrides import Override
     from grpo_lint.unified import Layer
 
 _REFERENCE = lazy(r"\$\{([A-Za-z_][\w.]*)\}")
+CYCLE = "hydra-defaults"
+"""The kind of a problem with a file's parents."""
 MAX_STEPS = 12
 """How far a chain of references or of parents is followed; a longer one is a cycle or no config."""
 
@@ -69,36 +72,40 @@ def _put_override(run: RunConfig, framework: str, override: Override) -> None:
             run.options.put(framework, key, as_setting(value, key, "override"))
 
 
-def put_parents(root: Value, folder: str, repository: Repository, run: RunConfig) -> None:
-    """Put the files that `defaults` names by their paths, furthest first, below the file itself.
+def put_parents(root: Value, folder: str, repository: Repository, run: RunConfig, own: str = "") -> list[Problem]:
+    """Put the files that `defaults` names by their paths, furthest first, below the file itself, whose path is `own`.
 
-    One that can't be had, or a chain without an end, leaves the run incomplete.
+    One that can't be had leaves the run incomplete; one that leads back to itself is returned as a problem.
     """
     found: list[Value] = []
-    pending, seen = [(root, folder)], set[str]()
+    problems: list[Problem] = []
+    pending: list[tuple[Value, str, tuple[str, ...]]] = [(root, folder, (os.path.normpath(own),) if own else ())]
     while pending:
-        node, where = pending.pop()
+        node, where, trail = pending.pop()
         for name in _parents(node):
-            path = os.path.normpath(os.path.join(where, name))
-            parent = document_at(path, where, repository, "omegaconf") if path not in seen else None
-            seen.add(path)
-            if parent is None or len(found) >= MAX_STEPS:
+            path = os.path.normpath(os.path.join(where, str(name.data)))
+            if path in trail:
+                message = f"the defaults lead back to {os.path.basename(path)}: loading it never ends"
+                problems.append(Problem(message, name.span, "name a file that doesn't name this one", CYCLE))
+                run.complete = False
+                continue
+            parent = document_at(path, where, repository, "omegaconf") if len(found) < MAX_STEPS else None
+            if parent is None:
                 run.complete = False
                 continue
             found.append(parent)
-            pending.append((parent, os.path.dirname(path)))
+            pending.append((parent, os.path.dirname(path), (*trail, path)))
     for parent in reversed(found):
         put_tree(parent, run, "base")
+    return problems
 
 
-def _parents(root: Value) -> list[str]:
+def _parents(root: Value) -> list[Value]:
     node = root.data.get("defaults") if root.is_mapping else None
     if node is None:
         return []
-    names = [node] if isinstance(node.data, str) else node.data if node.is_list else []
-    return [
-        name.data for name in reversed(names) if isinstance(name.data, str) and name.data.endswith((".yaml", ".yml"))
-    ]
+    names: list[Value] = [node] if isinstance(node.data, str) else node.data if node.is_list else []
+    return [name for name in reversed(names) if isinstance(name.data, str) and name.data.endswith((".yaml", ".yml"))]
 
 
 def option(run: RunConfig, key: str) -> Setting:

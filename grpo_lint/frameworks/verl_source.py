@@ -169,6 +169,7 @@ def _put_deletions(options: Options, overrides: list[Override]) -> None:
 
 def read_document(root: Value, path: str, run: RunConfig, repository: Repository) -> list[Problem]:
     """Read a YAML config into `run`. A file without a `defaults` list holds everything that its run gets."""
+    problems: list[Problem] = []
     if "defaults" in root.data:
         from grpo_lint.frameworks import verl_compose
         from grpo_lint.frameworks.verl_problems import told
@@ -179,11 +180,13 @@ def read_document(root: Value, path: str, run: RunConfig, repository: Repository
         composed = verl_compose.compose_run(run, start, [], path, places, False)
         if composed is not None and composed.root is not None:
             return list(told(composed.problems, ()))
+        if composed is not None:  # what it composes with may lie elsewhere, but a cycle is one anywhere
+            problems = list(told((problem for problem in composed.problems if problem.kind == "defaults"), ()))
     run.complete = "defaults" not in root.data
     for key, value in root.leaves():
         if key.split(".", 1)[0] not in ("defaults", "hydra"):
             put_value(run.options, key, value, "file")
-    return []
+    return problems
 
 
 def _split(words: Sequence[Word]) -> tuple[dict[str, Word | None], list[Override]]:

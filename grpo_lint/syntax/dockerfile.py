@@ -13,7 +13,7 @@ from __future__ import annotations
 from grpo_lint.located import Piece, Word
 from grpo_lint.patterns import lazy
 from grpo_lint.source import Span
-from grpo_lint.syntax.excerpt import Excerpt
+from grpo_lint.syntax.excerpt import Excerpt, unix
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def _line_end(text: str, at: int) -> int:
 
 def joined(text: str) -> str:
     """An instruction as one line of the same length, without the comments between its lines."""
-    lines = text.split("\n")
+    lines = unix(text).replace("\r", " ").split("\n")
     kept = [lines[0], *(" " * len(line) if line.lstrip().startswith("#") else line for line in lines[1:])]
     done = []
     for line in kept:
@@ -139,8 +139,9 @@ def _shell_words(source: SourceFile, start: int, end: int, env: dict[str, Word])
 
     before = source.text.rfind("\n", 0, start) + 1
     stretches = [(before, "x" + " " * (start - before - 1)), (start, joined(source.text[start:end]))]
-    with Excerpt(source, stretches) as file:
-        commands = shell.run(file, variables=env).commands
+    excerpt = Excerpt(source, stretches)
+    with excerpt as file:
+        commands = shell.run(file, variables=env, bounds=excerpt.bounds).commands
     return list(commands[0].argv[1:]) if commands else []
 
 
@@ -161,8 +162,8 @@ def _pairs(source: SourceFile, start: int, end: int, old_form: bool, env: dict[s
     """`A=1 B=2` as words; `ENV A 1` is the old form of one pair, and an ARG without a value has none."""
     found: dict[str, Word] = {}
     text = source.text[start:end]
-    if old_form and "=" not in text.split(None, 1)[0]:
-        parts = text.split(None, 1)
+    parts = text.split(None, 1)
+    if old_form and parts and "=" not in parts[0]:
         if len(parts) == 2:
             at = start + text.index(parts[1], len(parts[0]))
             span = source.span(at, at + len(parts[1].rstrip()))

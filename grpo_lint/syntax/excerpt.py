@@ -32,10 +32,19 @@ class Excerpt:
         self._original = source.text
         blank = blanked(source.text) if blank is None else blank
         parts, at = [], 0
+        self.start: int | None = None
+        self.end = 0
         for start, text in stretches:
+            self.start = start if self.start is None else self.start
+            self.end = start + len(text)
             parts += [blank[at:start], text]
             at = start + len(text)
         self._text = "".join((*parts, blank[at:]))
+
+    @property
+    def bounds(self) -> tuple[int, int]:
+        """Where its first part starts and its last one ends."""
+        return self.start or 0, self.end
 
     def __enter__(self) -> SourceFile:
         self.source.text = self._text
@@ -51,6 +60,11 @@ def blanked(text: str) -> str:
     return re.sub(r"[^\n]", " ", text)
 
 
+def unix(text: str) -> str:
+    """A text of the same length in which lines end with LF alone; a backslash before that still continues its line."""
+    return text.replace("\\\r\n", " \\\n").replace("\r\n", " \n") if "\r" in text else text
+
+
 def stretch_of(value: Value) -> tuple[int, str] | None:
     """A YAML scalar's text where it stands, as its reader gets it.
 
@@ -59,7 +73,7 @@ def stretch_of(value: Value) -> tuple[int, str] | None:
     escaped = value.style == "double" and "\\" in value.raw
     if not isinstance(value.data, str) or escaped:
         return None
-    start, inner = value.span.start, value.span.text
+    start, inner = value.span.start, unix(value.span.text)  # to YAML, either line end is one
     if value.style in ("literal", "folded"):
         header = inner.find("\n") + 1
         inner = " " * (header - 1) + "\n" + inner[header:] if header else ""

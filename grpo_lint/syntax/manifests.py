@@ -186,8 +186,10 @@ def split(value: Value) -> list[Word]:
     if stretch is None:
         return [] if not isinstance(value.data, str) else [_word(value, {})]
     start, text = stretch
-    with Excerpt(value.span.file, [(start, text.replace("\\\n", "  ").replace("\n", " ").replace("$$", " $"))]) as file:
-        commands = shell.run(file).commands
+    text = text.replace("\\\n", "  ").replace("\n", " ").replace("$$", " $")
+    excerpt = Excerpt(value.span.file, [(start, text)])
+    with excerpt as file:
+        commands = shell.run(file, bounds=excerpt.bounds).commands
     return list(commands[0].argv) if commands else []
 
 

@@ -15,7 +15,7 @@ from grpo_lint.unified import Setting
 
 def reading(folder: Path, name: str, files: dict[str, str], **targets: str) -> Reading:
     """What the file `name` yields, in a repository of these files."""
-    (folder / ".git").mkdir(exist_ok=True)
+    (folder / ".git").mkdir(exist_ok=True, parents=True)
     for path, text in files.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(textwrap.dedent(text).lstrip("\n"), encoding="utf-8")

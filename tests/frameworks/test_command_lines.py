@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from framework_runs import fields, line_of, run_of, runs, value_of
+from framework_runs import fields, line_of, reading, run_of, runs, value_of
 
 SLIME = "python3 train.py --hf-checkpoint /m/Qwen3-4B --rollout-batch-size 32 --num-rollout 10 "
 RAY = "ray job submit -- python3 train_async.py --actor-num-nodes 2 --actor-num-gpus-per-node 8 --rollout-num-gpus 8 "
@@ -422,3 +422,14 @@ def test_a_models_config_tells_its_experts(config: str, moe: Any, tmp_path: Path
     line = "vllm serve models/mine -tp 2\n"
     run = run_of(tmp_path, "run.sh", {"run.sh": line, "models/mine/config.json": config})
     assert value_of(run.moe) == moe
+
+
+def test_a_file_that_sources_itself_is_told_and_not_followed(tmp_path: Path) -> None:
+    files = {
+        "run.sh": "source a.sh\nvllm serve m -tp $TP\n",
+        "a.sh": "TP=2\nsource b.sh\n",
+        "b.sh": "source a.sh\n",
+    }
+    found = reading(tmp_path, "run.sh", files)
+    assert [problem.kind for problem in found.problems] == ["gave-up"]
+    assert [run.tp.value for run in found.runs] == [2]

@@ -305,6 +305,19 @@ def test_a_files_deepspeed_json_is_read(tmp_path: Path) -> None:
     assert (value_of(launched.zero_stage), value_of(launched.lora_rank), launched.complete) == (3, 32, True)
 
 
+def test_a_deepspeed_json_leaves_to_the_trainer_what_it_doesnt_say(tmp_path: Path) -> None:
+    files = {
+        "ds.json": '{"zero_optimization": {"stage": 2}, "gradient_clipping": "auto", "bf16": {"enabled": "auto"}}',
+        "l.yaml": FACTORY + "    deepspeed: ds.json\n    optim: adamw_8bit\n    max_grad_norm: 0.3\n",
+        "x.yaml": AXOLOTL.replace("auto", "true")
+        + "    deepspeed: ds.json\n    optimizer: muon\n    max_grad_norm: 0.3\n",
+    }
+    for name, optimizer in (("l.yaml", "adamw_8bit"), ("x.yaml", "muon")):
+        run = run_of(tmp_path, name, files)
+        expected = {"zero_stage": 2, "optimizer": optimizer, "gradient_clipping": 0.3, "bf16": True}
+        assert fields(run, expected) == expected
+
+
 @pytest.mark.parametrize(
     "command",
     ["axolotl train config.yaml", "accelerate launch -m axolotl.cli.train config.yaml"],
@@ -338,6 +351,17 @@ def test_parents_lie_below_the_file_and_a_cycle_ends(tmp_path: Path) -> None:
     assert not run.group_size.explicit
     cycle = run_of(tmp_path, "a.yaml", files)
     assert (value_of(cycle.model_dtype), value_of(cycle.gradient_clipping), cycle.complete) == ("fp16", 2.0, False)
+    (problem,) = reading(tmp_path, "a.yaml", files).problems
+    assert problem.message == "the defaults lead back to a.yaml: loading it never ends"
+    assert (problem.span.file.path.endswith("b.yaml"), problem.span.text) == (True, "a.yaml")
+
+
+def test_a_cycle_of_hydras_defaults_is_told(tmp_path: Path) -> None:
+    own = "actor_rollout_ref: {rollout: {n: 8}}\nalgorithm: {adv_estimator: grpo}\n"
+    files = {"main.yaml": f"defaults: [other, _self_]\n{own}", "other.yaml": "defaults: [main]\n"}
+    found = reading(tmp_path, "main.yaml", files)
+    assert [problem.message for problem in found.problems] == ["the defaults lists around other include each other"]
+    assert [run.group_size.value for run in found.runs] == [8]
 
 
 def test_overrides_rule_over_the_yaml(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -454,3 +455,47 @@ def test_a_container_has_a_program_and_an_environment_of_its_own(
     command: str, expected: dict[str, Any], tmp_path: Path
 ) -> None:
     assert fields(run_of(tmp_path, "run.sh", command + "\n"), expected) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("compose.yaml", "services:\r\n  s:\r\n    command: >\r\n      vllm serve m\r\n      -tp 2\r\n"),
+        ("task.yaml", "run: |\r\n  vllm serve m \\\r\n    -tp 2\r\n"),
+        ("a.md", "```bash\r\nvllm serve m \\\r\n  -tp 2\r\n```\r\n"),
+        ("Dockerfile", "FROM x\r\nCMD vllm serve m \\\r\n  -tp 2\r\n"),
+    ],
+)
+def test_line_ends_of_windows_are_line_ends(name: str, text: str, tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / name).write_bytes(text.encode())
+    settings = Settings()
+    settings.include_docs = True
+    (file,) = Linter(settings).read([str(tmp_path / name)])
+    assert [run.tp.value for run in file.reading.runs] == [2]
+
+
+def test_many_parts_cost_no_more_than_their_number(tmp_path: Path) -> None:
+    """The text before a part is not read again for it: 20 times the parts take less than 60 times the steps."""
+    steps = []
+    for count in (20, 400):
+        text = "".join(f"```bash\nvllm serve m -tp {number}\n```\n" for number in range(1, count + 1))
+        (tmp_path / f"{count}.md").write_text(text, encoding="utf-8")
+        settings = Settings()
+        settings.include_docs = True
+        calls = 0
+
+        def count_call(frame: Any, event: str, argument: Any) -> None:
+            nonlocal calls
+            calls += event == "call"
+
+        sys.setprofile(count_call)
+        try:
+            found = [
+                run for file in Linter(settings).read([str(tmp_path / f"{count}.md")]) for run in file.reading.runs
+            ]
+        finally:
+            sys.setprofile(None)
+        assert len(found) == count
+        steps.append(calls)
+    assert steps[1] < 60 * steps[0]

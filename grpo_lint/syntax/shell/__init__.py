@@ -42,6 +42,7 @@ def run(
     environment: dict[str, str] | None = None,
     directory: str = "/",
     variables: dict[str, Word] | None = None,
+    bounds: tuple[int, int | None] = (0, None),
 ) -> Script:
     """Everything that the script would start, as far as its text tells.
 
@@ -52,8 +53,9 @@ def run(
     With `environment`, the environment is exactly that, the script gets no arguments, and `path`, `directory` (the
     working directory) and what `load` is asked for are absolute. Programs are then taken to succeed.
 
-    `variables` are what surrounds the script and surely is in its environment: a container's `env`, a job's.
+    `variables` are what surrounds the script and surely is in its environment: a container's `env`, a job's. `bounds`
+    are the offsets that the script lies between, where the file is longer.
     """
     from grpo_lint.syntax.shell.reader import read
 
-    return read(source, load, source.path if path is None else path, environment, directory, variables)
+    return read(source, load, source.path if path is None else path, environment, directory, variables, bounds)

@@ -316,8 +316,8 @@ class Parser(CommandParser):
         return Binary(found.group(), left, right)
 
 
-def parse(text: str) -> tuple[ListNode, list[Fault]]:
-    """The tree of a script's text, and its faults in order of position."""
-    parser = Parser(text)
+def parse(text: str, start: int = 0, end: int | None = None) -> tuple[ListNode, list[Fault]]:
+    """The tree of a script's text between two offsets, and its faults in order of position."""
+    parser = Parser(text, start, end)
     body = parser.script()
     return body, sorted(parser.faults, key=lambda fault: fault.start)

@@ -35,8 +35,10 @@ def read(
     environment: dict[str, str] | None,
     directory: str,
     variables: dict[str, Word] | None = None,
+    bounds: tuple[int, int | None] = (0, None),
 ) -> Script:
-    """`directory`: the working directory, where an environment is given. `variables`: what surrounds the script."""
+    """`directory`: the working directory, where an environment is given. `variables`: what surrounds the script, which
+    lies between the offsets `bounds`."""
     text = source.text
     evaluator = prepared(source, load, path, environment, directory)
     script = evaluator.script
@@ -47,7 +49,7 @@ def read(
         script.problems.append(Problem("carriage-return", "lines end with CR LF", Span(source, at, at + 1)))
         body, faults = returns.parse(text)
     else:
-        body, faults = parse(text)
+        body, faults = parse(text, *bounds)
     script.problems.extend(Problem(f.kind, f.message, Span(source, f.start, f.end)) for f in faults)
     if at < 0:  # else each continued line is broken, and all for one cause
         cut_off(body, source, script)
