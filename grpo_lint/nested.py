@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 
 from grpo_lint.launch import find, literal, peeled
-from grpo_lint.located import DYNAMIC, Piece, Word
+from grpo_lint.located import DYNAMIC, Piece, Value, Word
 from grpo_lint.source import SourceFile
 
 TYPE_CHECKING = False
@@ -61,7 +61,10 @@ def _inside(words: Sequence[Word], env: dict[str, Word], depth: int) -> Iterator
         yield from of_text(rest[0], {}, depth) if len(rest) == 1 else _of_words(rest, {}, depth)
     elif name in CONTAINERS:
         inner = dict[str, Word]() if name in DOCKERS else env
-        yield from _of_words(_after_image(words, name, env, inner), inner, depth)
+        asked = _gpus(words) if name in DOCKERS else None
+        for launch in _of_words(_after_image(words, name, env, inner), inner, depth):
+            launch.gpus = launch.gpus or asked
+            yield launch
 
 
 def _of_words(words: Sequence[Word], env: dict[str, Word], depth: int) -> Iterator[Launch]:
@@ -197,6 +200,19 @@ def _after_image(words: Sequence[Word], name: str, env: dict[str, Word], inner: 
     if program is not None:
         return [*program, *rest]
     return [*own_program(words[at], rest), *rest] if runs and at < len(words) else rest
+
+
+def _gpus(words: Sequence[Word]) -> tuple[Value, object] | None:
+    """What `docker run --gpus` gives a container: a number, `device=0,1`, or all."""
+    for at, word in enumerate(words):
+        name, equals, _ = word.text.partition("=")
+        if name != "--gpus" or (not equals and at + 1 >= len(words)):
+            continue
+        value = word.cut(len(name) + 1) if equals else words[at + 1]
+        text = value.text.strip("\"'")
+        ids = text.removeprefix("device=") if text.startswith("device=") else ""
+        return Value(text, value.span), len(ids.split(",")) if ids else text
+    return None
 
 
 def _set(word: Word, env: dict[str, Word], inner: dict[str, Word]) -> None:

@@ -202,7 +202,7 @@ class Assembler:
         for launch in started:
             launch.when = tuple(dict.fromkeys(condition.text for condition in command.when))
             launch.open_ended, launch.cut_short = command.open_ended, cut_short
-            launch.gpus = gpus
+            launch.gpus = gpus or launch.gpus
             if self.launch(launch, path, reading):
                 recognised = launch
         return recognised
@@ -222,7 +222,8 @@ class Assembler:
 
         Whether any framework recognised it.
         """
-        run, folder = self._started(launch), os.path.dirname(path)
+        folder = os.path.dirname(path)
+        run = self._started(launch, folder)
         reader = self._reader_of(launch, folder)
         if reader is not None:
             run.framework = reader.name
@@ -272,7 +273,7 @@ class Assembler:
         run.versions = self.versions
         return run
 
-    def _started(self, launch: Launch) -> RunConfig:
+    def _started(self, launch: Launch, folder: str) -> RunConfig:
         run = RunConfig("", Options(), launch.word.span)
         run.versions = self.versions
         run.command, run.when = launch.argv, launch.when
@@ -283,6 +284,10 @@ class Assembler:
         for wrapper in launch.wrappers:
             for flag in wrapper.flags:
                 run.options.put(wrapper.name, flag.name, deepspeed.flag_setting(flag, flag.name))
+            if wrapper.name == "ray" and any(flag.name.startswith("--runtime-env") for flag in wrapper.flags):
+                from grpo_lint.frameworks import ray_environment
+
+                ray_environment.read(wrapper.flags, folder, run, self.repository)
         if self._request is not None:
             self._request.put(run.options)
         return run
@@ -300,7 +305,9 @@ def unify(run: RunConfig) -> None:
     run.fields = {}
     asked = run.option(PLATFORM, GPU_LIMIT)
     if asked.known:
-        run.fields["n_gpus"] = asked.map(lambda text: int(text) if str(text).isdigit() else text)
+        text = str(asked.value)
+        whole = f"the container gets {text} of the machine's GPUs"
+        run.fields["n_gpus"] = asked.map(int) if text.isdecimal() else unknown(whole, *asked.chain)
     if run.framework != verl.NAME and not LAUNCHERS.isdisjoint(run.options.frameworks):
         from grpo_lint.frameworks.launchers import shape
 

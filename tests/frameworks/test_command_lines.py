@@ -433,3 +433,27 @@ def test_a_file_that_sources_itself_is_told_and_not_followed(tmp_path: Path) -> 
     found = reading(tmp_path, "run.sh", files)
     assert [problem.kind for problem in found.problems] == ["gave-up"]
     assert [run.tp.value for run in found.runs] == [2]
+
+
+@pytest.mark.parametrize(
+    ("flag", "expected"),
+    [
+        ("""--runtime-env-json='{"env_vars": {"A": "1", "B": "x"}}'""", ("1", "x")),
+        ("""--runtime-env-json "{\\"env_vars\\": {\\"A\\": \\"$1\\", \\"B\\": \\"x\\"}}" """, ("unknown", "x")),
+        ("--runtime-env r.yaml", ("2", "unset")),
+        ("--runtime-env=none.yaml", ("0", "unset")),
+    ],
+)
+def test_a_ray_jobs_environment(flag: str, expected: tuple[str, str], tmp_path: Path) -> None:
+    line = f"export A=0\nray job submit {flag} -- {SLIME}\n"
+    run = run_of(tmp_path, "run.sh", {"run.sh": line, "r.yaml": "env_vars:\n  A: 2\n"})
+    assert tuple(value_of(run.environment(name)) for name in "AB") == expected
+
+
+@pytest.mark.parametrize(
+    ("gpus", "expected"), [("2", 2), ("'\"device=0,3\"'", 2), ("device=1", 1), ("all", "unknown"), ("=4", 4)]
+)
+def test_how_many_gpus_docker_gives(gpus: str, expected: Any, tmp_path: Path) -> None:
+    between = "" if gpus.startswith("=") else " "
+    run = run_of(tmp_path, "run.sh", f"docker run --gpus{between}{gpus} vllm/vllm-openai --model m -tp 2\n")
+    assert value_of(run.n_gpus) == expected

@@ -369,6 +369,25 @@ def test_a_notebooks_cells_are_python_and_what_they_hand_to_a_shell(tmp_path: Pa
 
 
 @pytest.mark.parametrize(
+    ("name", "text", "count"),
+    [
+        ("Dockerfile", 'FROM x\nENV \nARG\nENV A\nFROM\nCMD ["vllm", "serve", "m", "-tp", "2"]\n', 1),
+        ("Makefile", "x:\n\tvllm serve m -tp $(T\nA = $(A)\ny:\n\tvllm serve $(A)\nifeq\n", 2),
+        ("a.ipynb", '{"cells": [{"cell_type": "code"}, 3, {"cell_type": "code", "source": ["!vllm serve m", 1]}', 1),
+        (
+            "compose.yaml",
+            "services: {s: {command: 'vllm serve \"m'}, t: 3, u: {command: {a: 1}}, v: {command: vllm serve m}}\n",
+            1,
+        ),
+        ("rl.toml", "[orchestrator\n[orchestrator]\ngroup_size = \n[inference]\n", 1),
+        ("a.md", "```bash\nvllm serve m\n", 1),
+    ],
+)
+def test_what_is_broken_costs_nothing_else(name: str, text: str, count: int, tmp_path: Path) -> None:
+    assert len(runs(tmp_path, name, text)) == count
+
+
+@pytest.mark.parametrize(
     ("name", "text"),
     [
         ("a.py", "class GRPOConfig: ...\nx = GRPOConfig(num_generations=8)\n"),
