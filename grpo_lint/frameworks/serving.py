@@ -7,9 +7,11 @@ from grpo_lint.unified import Origin, Setting
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from re import Pattern
 
     from grpo_lint.launch import Launch
+    from grpo_lint.located import Word
     from grpo_lint.runconfig import RunConfig
 
 
@@ -18,6 +20,12 @@ def starts(launch: Launch, name: str, module: Pattern[str]) -> bool:
     if launch.program == name:
         return bool(launch.args) and launch.args[0].text == "serve"
     return module.search(launch.program) is not None
+
+
+def config_word(words: Sequence[Word]) -> list[Word]:
+    """The words among which a server looks for its file: it reads `--config x.yaml`, and passes over `--config=x.yaml`
+    (`if "--config" in args`, vLLM 0.33.0 utils/argparse_utils.py, SGLang 0.5.23 srt/server_args.py)."""
+    return [word for word in words if not word.text.startswith("--config=")]
 
 
 def unify(run: RunConfig, engine: str, *, model: str, tp: str, pp: str) -> None:

@@ -60,10 +60,11 @@ def read(launch: Launch, path: str, run: RunConfig, repository: Repository) -> l
     """Read a launch's file and arguments into `run`, over SGLang's defaults."""
     flags.use_defaults(run, DIALECT, {})
     words = launch.args[1:] if launch.program == NAME else launch.args
-    root = named_document(words, ("--config",), os.path.dirname(path), repository, "pyyaml")
+    named = serving.config_word(words)
+    root = named_document(named, ("--config",), os.path.dirname(path), repository, "pyyaml")
     if root is not None and root.is_mapping:
         _put_document(root, run)
-    elif named_word(words, ("--config",)) is not None:
+    elif named_word(named, ("--config",)) is not None:
         run.complete = False
     arguments = flags.parse(words, DIALECT)
     flags.put(arguments, run, DIALECT)

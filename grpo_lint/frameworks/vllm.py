@@ -2,7 +2,8 @@
 
 Read: 0.8.5 to 0.33.0 (utils/argparse_utils.py, engine/arg_utils.py, entrypoints/). Names take `_` for `-` up to the
 first dot; what follows a dot is a key of a JSON option, so that `--compilation-config.mode 3`, `-cc.mode=3` and
-`--compilation-config '{"mode": 3}'` are one; the file's keys are flags before those of the line.
+`--compilation-config '{"mode": 3}'` are one, but given both, the dotted keys alone count; the file's keys are flags
+before those of the line.
 """
 
 from __future__ import annotations
@@ -56,17 +57,18 @@ def recognises_document(root: Value) -> bool:
 
 def read(launch: Launch, path: str, run: RunConfig, repository: Repository) -> list[Problem]:
     """Read a launch's file and arguments into `run`, over vLLM's defaults."""
-    serving = launch.program == NAME or (bool(launch.args) and launch.args[0].text == "serve")
+    command = launch.program == NAME or (bool(launch.args) and launch.args[0].text == "serve")
     flags.use_defaults(run, DIALECT, {})
-    words = _respelled(launch.args[1:] if serving else launch.args)
-    root = named_document(words, ("--config",), os.path.dirname(path), repository, "pyyaml")
+    words = _respelled(launch.args[1:] if command else launch.args)
+    named = serving.config_word(words)
+    root = named_document(named, ("--config",), os.path.dirname(path), repository, "pyyaml")
     if root is not None and root.is_mapping:
         _put_document(root, run)
-    elif named_word(words, ("--config",)) is not None:
+    elif named_word(named, ("--config",)) is not None:
         run.complete = False
     arguments = flags.parse(words, DIALECT)
     flags.put(arguments, run, DIALECT)
-    if serving and arguments.positionals:
+    if command and arguments.positionals:
         run.options.put(NAME, "--model", flags.word_setting(arguments.positionals[0], "--model", "override"))
     _spread(run)
     return []
@@ -110,9 +112,14 @@ def _flag(name: str, word: Word) -> Word:
 
 
 def _spread(run: RunConfig) -> None:
-    """Put the keys of JSON options under their dotted names, too."""
-    for _, key, setting in tuple(run.options.written(NAME)):
-        if setting.known and isinstance(setting.value, dict):
+    """Put the keys of JSON options under their dotted names, too.
+
+    Dotted keys of a line become one JSON text after all others, which takes the place of the option as a whole.
+    """
+    written = tuple(run.options.written(NAME))
+    replaced = {key.partition(".")[0] for _, key, _ in written if "." in key}
+    for _, key, setting in written:
+        if setting.known and isinstance(setting.value, dict) and key not in replaced:
             for path, value in _leaves(setting.value):
                 origin = setting.chain[-1]
                 own = Origin(origin.layer, origin.span, origin.via, origin.note, f"{key}.{path}", value)

@@ -397,10 +397,32 @@ def test_vllm_reads_its_yaml_below_its_line(tmp_path: Path) -> None:
 
 
 def test_json_options_have_their_keys_too(tmp_path: Path) -> None:
-    command = """vllm serve m --compilation-config '{"mode": 3}' -cc.cudagraph_mode=NONE --max-model-len 2k\n"""
+    command = """vllm serve m --compilation-config '{"mode": 3}' --max-model-len 2k\n"""
     run = run_of(tmp_path, "run.sh", command)
-    keys = ("--compilation-config.mode", "--compilation-config.cudagraph_mode", "--max-model-len")
-    assert [value_of(run.option("vllm", key)) for key in keys] == [3, "NONE", 2000]
+    keys = ("--compilation-config.mode", "--max-model-len")
+    assert [value_of(run.option("vllm", key)) for key in keys] == [3, 2000]
+
+
+def test_dotted_keys_take_the_place_of_the_json(tmp_path: Path) -> None:
+    command = """vllm serve m -cc.cudagraph_mode=NONE --compilation-config '{"mode": 3, "cudagraph_mode": "FULL"}'\n"""
+    run = run_of(tmp_path, "run.sh", command)
+    keys = ("--compilation-config.mode", "--compilation-config.cudagraph_mode")
+    assert [value_of(run.option("vllm", key)) for key in keys][1] == "NONE"
+    assert not run.option("vllm", keys[0]).explicit
+
+
+@pytest.mark.parametrize(
+    ("command", "tp"),
+    [
+        ("vllm serve m --config c.yaml", 4),
+        ("vllm serve m --config=c.yaml", "unset"),
+        ("python -m sglang.launch_server --model-path m --config c.yaml", 4),
+        ("python -m sglang.launch_server --model-path m --config=c.yaml", "unset"),
+    ],
+)
+def test_a_server_reads_its_file_only_where_a_blank_stands_before_it(command: str, tp: Any, tmp_path: Path) -> None:
+    files = {"run.sh": f"{command}\n", "c.yaml": "tensor-parallel-size: 4\nserved-model-name: x\n"}
+    assert value_of(run_of(tmp_path, "run.sh", files).tp) == tp
 
 
 MANIFEST = """
