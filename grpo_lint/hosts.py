@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from grpo_lint.discover import Kind
-    from grpo_lint.located import Value, Word
+    from grpo_lint.located import Problem, Value, Word
     from grpo_lint.run import Assembler, Reading
     from grpo_lint.source import SourceFile, Span
     from grpo_lint.syntax.manifests import Container
@@ -158,6 +158,7 @@ def _markdown(host: Host) -> None:
     from grpo_lint.syntax.markdown import commands_of, fences
 
     text = host.source.text
+    told = len(host.reading.problems)
     for fence in fences(text):
         inner = unix(text[fence.start : fence.end])
         if fence.language in SHELL_FENCES:
@@ -170,6 +171,12 @@ def _markdown(host: Host) -> None:
                     host.assembler.document_inside(excerpt, host.path, kind, host.reading)
         elif fence.language in ("python", "py", "python3"):
             _python_text(host, [_dedented(host, fence.start, inner)])
+    host.reading.problems[told:] = _without_elisions(host.reading.problems[told:])
+
+
+def _without_elisions(problems: list[Problem]) -> list[Problem]:
+    """Documentation leaves words out (`...`, `[other overrides]`), which no reader can read."""
+    return [problem for problem in problems if problem.kind != "hydra-syntax"]
 
 
 def _dedented(host: Host, start: int, text: str) -> tuple[str, Callable[[int, int], Span]]:

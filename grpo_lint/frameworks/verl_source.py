@@ -40,6 +40,8 @@ TOP_KEYS = ("actor_rollout_ref", "algorithm", "trainer", "data", "critic", "rewa
 TELLING = ("actor_rollout_ref.", "algorithm.adv_estimator=")
 """What makes the arguments of another program verl's: a fork's own entry point keeps the layout."""
 
+CYCLE = "include each other"
+"""What the composer says of defaults lists that lead back to each other."""
 CONFIG_NAMES = {"ppo_trainer": "dp", "ppo_megatron_trainer": "megatron"}
 
 HYDRA_FLAGS = {
@@ -181,7 +183,7 @@ def read_document(root: Value, path: str, run: RunConfig, repository: Repository
         if composed is not None and composed.root is not None:
             return list(told(composed.problems, ()))
         if composed is not None:  # what it composes with may lie elsewhere, but a cycle is one anywhere
-            problems = list(told((problem for problem in composed.problems if problem.kind == "defaults"), ()))
+            problems = list(told((problem for problem in composed.problems if CYCLE in problem.message), ()))
     run.complete = "defaults" not in root.data
     for key, value in root.leaves():
         if key.split(".", 1)[0] not in ("defaults", "hydra"):

@@ -518,3 +518,10 @@ def test_many_parts_cost_no_more_than_their_number(tmp_path: Path) -> None:
         assert len(found) == count
         steps.append(calls)
     assert steps[1] < 60 * steps[0]
+
+
+def test_what_documentation_leaves_out_is_no_fault(tmp_path: Path) -> None:
+    text = f"```bash\n{VERL} \\\n  actor_rollout_ref.rollout.n=5 \\\n  [other overrides...] ...\n```\n"
+    found = reading(tmp_path, "a.md", {"a.md": text})
+    assert ([run.group_size.value for run in found.runs], found.problems) == ([5], [])
+    assert reading(tmp_path, "a.sh", {"a.sh": f"{VERL} ...\n"}).problems
