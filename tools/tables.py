@@ -24,8 +24,8 @@ import store
 from grpo_lint.frameworks.tables import order
 
 FRAMEWORKS = (
-    "accelerate", "areal", "deepspeed", "megatron", "ms_swift", "nemo_rl", "openrlhf", "rllm", "roll", "sglang",
-    "slime", "transformers", "trl", "verl", "vllm",
+    "accelerate", "areal", "deepspeed", "llama_factory", "megatron", "ms_swift", "nemo_rl", "openrlhf", "rllm", "roll",
+    "sglang", "slime", "transformers", "trl", "verl", "vllm",
 )  # fmt: skip
 """Each has a reader of its name in extractors/."""
 MOST_LOST = 0.1

@@ -1,4 +1,8 @@
-"""LLaMA-Factory: flat YAML for `llamafactory-cli train x.yaml a=b`, on Hugging Face's trainer."""
+"""LLaMA-Factory: flat YAML for `llamafactory-cli train x.yaml a=b`, on Hugging Face's trainer.
+
+Read: 0.9.1 to 0.9.4 and main of August 2026 (hparams/parser.py: a file's keys and the words after it go to
+HfArgumentParser.parse_dict, which refuses a key that no dataclass has; a line without a file is parsed as flags).
+"""
 
 from __future__ import annotations
 
@@ -19,7 +23,7 @@ if TYPE_CHECKING:
 
 NAME = "llama_factory"
 
-DIALECT = flags.Dialect(NAME, (("trl", ""),), folds="_", bools="optional", inherits=True)
+DIALECT = flags.Dialect(NAME, ((NAME, ""),), folds="_", bools="optional", inherits=True)
 
 PROGRAMS = ("llamafactory-cli", "lmf")
 SCRIPTS = ("train.py", "train_bash.py", "launcher.py")
@@ -54,6 +58,7 @@ def recognises_document(root: Value) -> bool:
 
 def read(launch: Launch, path: str, run: RunConfig, repository: Repository) -> list[Problem]:
     """Read the YAML that a launch names, and the words after it, into `run`."""
+    run.arguments = flags.Arguments()
     words = launch.args[1:] if launch.program in PROGRAMS else launch.args
     if words and words[0].text.endswith(FILES):
         root = document_at(words[0].text, os.path.dirname(path), repository, "omegaconf")
@@ -72,6 +77,7 @@ def read(launch: Launch, path: str, run: RunConfig, repository: Repository) -> l
 
 def read_document(root: Value, path: str, run: RunConfig, repository: Repository) -> list[Problem]:
     """Read a YAML config into `run`; the line that names it may say more."""
+    run.arguments = flags.Arguments()
     run.complete = False
     _put_document(root, run)
     return []

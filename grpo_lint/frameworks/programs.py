@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
     Found = tuple[str, Kind | None, str, str, dict[str, Any]]
 
-PACKAGES = {"megatron": "megatron-core", "ms_swift": "ms-swift"}
+PACKAGES = {"megatron": "megatron-core", "ms_swift": "ms-swift", "llama_factory": "llamafactory"}
 """Table: the package whose release its options go by, where the name is another."""
-READ = ("vllm", "sglang", "openrlhf", "trl", "ms_swift", "slime", "megatron")
+READ = ("vllm", "sglang", "openrlhf", "trl", "ms_swift", "slime", "megatron", "llama_factory")
 """Frameworks that have such programs."""
 _NAME = lazy(r"--[A-Za-z][\w.-]*")
 _NAMED = re.compile(r"[\w.-]")
@@ -127,9 +127,10 @@ def program_of(run: RunConfig) -> Program | None:
 
 def _started(run: RunConfig) -> Program | None:
     at = next((at for at, word in enumerate(run.command) if word.span is run.anchor), None)
-    if at is None:
+    if at is None and (run.command or run.framework != "llama_factory"):
         return None
-    name, args = run.command[at].text.rsplit("/", 1)[-1], run.command[at + 1 :]
+    name = run.command[at].text.rsplit("/", 1)[-1] if at is not None else ""
+    args = run.command[at + 1 :] if at is not None else ()
     framework = module(f"frameworks.{run.framework}")
     told = _told(run, name, args[0].text if args else "")
     if told is None or not isinstance(run.arguments, Arguments):
@@ -153,9 +154,18 @@ def _told(run: RunConfig, name: str, first: str) -> tuple[str, bool] | None:
         return ("trl grpo", False) if name == "trl" and first == "grpo" else None
     if framework == "ms_swift":
         return (run.engine, False) if run.engine.rpartition(" ")[2] in ("rlhf", "sft", "pt") else None
+    if framework == "llama_factory":
+        return ("llamafactory-cli train", False) if not _on_megatron(run) else None
     if framework == "slime":
         return (name, False) if name in ("train.py", "train_async.py") and run.engine != "miles" else None
     return (name, False) if name in ("pretrain_gpt.py", "train_rl.py") else None
+
+
+def _on_megatron(run: RunConfig) -> bool:
+    """Whether LLaMA-Factory trains on Megatron, whose own options its file then holds, too."""
+    if not run.environment("USE_MCA").unset:
+        return True
+    return any("megatron" in key or "_mca" in key or "model_parallel" in key for key in run.options.keys(run.framework))
 
 
 def _from_line(arguments: Arguments, program: Program) -> None:
@@ -184,9 +194,11 @@ def _flag_place(span: Span, name: str) -> Span:
 
 
 def _from_file(run: RunConfig, program: Program) -> None:
-    """What a file gives that the line names: keys are flags there."""
+    """What a file gives that the line names: keys are flags there, as are LLaMA-Factory's words after the file."""
+    loose = isinstance(run.arguments, Arguments) and not run.arguments.given
+    layers = ("file", "override") if run.framework == "llama_factory" and loose else ("file",)
     for _, key, setting in run.options.written(run.framework):
-        origin = next((origin for origin in setting.chain if origin.layer == "file" and origin.span), None)
+        origin = next((origin for origin in setting.chain if origin.layer in layers and origin.span), None)
         if origin is None or origin.span is None or "." in key:
             continue
         use = Use(key, key_place(origin.span, origin.key.removeprefix("--")), (), origin)

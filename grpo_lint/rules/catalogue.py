@@ -355,7 +355,7 @@ ROWS = (
     ('OPT06', 'broken-config-tree', 'options', False, ('hydra-no-config', 'hydra-defaults', 'hydra-header'), 'error', 'solid', (), ('hydra',), '0.1.0', '', (), ()),
     ('OPT07', 'broken-interpolation', 'options', False, ('hydra-interpolation',), 'error', 'solid', (), ('hydra',), '0.1.0', '', (), ()),
     ('OPT08', 'unreadable-override', 'options', False, ('hydra-syntax',), 'error', 'solid', (), ('hydra',), '0.1.0', '', (), ()),
-    ('OPT10', 'option-of-no-release', 'option_tables.unknown', True, (), 'error', 'solid', (), ('options',), '0.1.0', '', ('accelerate', 'deepspeed', 'megatron', 'ms_swift', 'openrlhf', 'sglang', 'slime', 'trl', 'vllm'), ()),
+    ('OPT10', 'option-of-no-release', 'option_tables.unknown', True, (), 'error', 'solid', (), ('options',), '0.1.0', '', ('accelerate', 'deepspeed', 'llama_factory', 'megatron', 'ms_swift', 'openrlhf', 'sglang', 'slime', 'trl', 'vllm'), ()),
     ('OPT11', 'option-of-another-release', 'option_tables.release', True, (), 'error', 'solid', (), ('options', 'releases'), '0.1.0', '', ('vllm', 'sglang', 'openrlhf', 'trl', 'transformers', 'deepspeed', 'slime', 'ms_swift'), ()),
     ('OPT12', 'value-that-no-parser-takes', 'option_tables.types', True, (), 'error', 'solid', (), ('options',), '0.1.0', '', ('deepspeed', 'megatron', 'ms_swift', 'openrlhf', 'sglang', 'slime', 'trl', 'verl', 'vllm'), ()),
     ('OPT13', 'deprecated-option', 'option_tables.deprecated', True, (), 'warning', 'solid', (), ('options', 'releases'), '0.1.0', '', ('deepspeed', 'sglang', 'slime', 'trl'), ()),

@@ -14,7 +14,18 @@ if TYPE_CHECKING:
     from grpo_lint.runconfig import RunConfig
     from grpo_lint.source import Span
 
-READ = ("accelerate", "deepspeed", "megatron", "ms_swift", "openrlhf", "sglang", "slime", "trl", "vllm")
+READ = (
+    "accelerate",
+    "deepspeed",
+    "llama_factory",
+    "megatron",
+    "ms_swift",
+    "openrlhf",
+    "sglang",
+    "slime",
+    "trl",
+    "vllm",
+)
 """Frameworks with such programs, or with files of which all keys are known."""
 
 MANY = 100
@@ -28,9 +39,10 @@ def option_of_no_release(run: RunConfig) -> Iterator[Finding]:
     ## What it does
     Looks up the options of programs whose whole parser is known (`vllm serve`, `sglang.launch_server`, OpenRLHF's
     `train_ppo_ray`, `trl grpo`, `swift`, slime's and Megatron's own programs, `accelerate launch` before the script),
-    the keys of DeepSpeed's JSON and those of accelerate's YAML. A name that differs from a known one by a letter or
-    two, by the order of its words or by its separators is reported. At a release that was read, so is every other
-    name that it doesn't have, where the program is a server's or OpenRLHF's.
+    the keys of DeepSpeed's JSON, of accelerate's YAML and of LLaMA-Factory's (not where it trains on Megatron, whose
+    options then count, too). A name that differs from a known one by a letter or two, by the order of its words or by
+    its separators is reported. At a release that was read, so is every other name that it doesn't have, where the
+    program is a server's or OpenRLHF's.
 
     ## Why it matters
     A command line that its parser can't read ends the program, after the cluster has started; so do unknown keys in
@@ -53,11 +65,13 @@ def option_of_no_release(run: RunConfig) -> Iterator[Finding]:
 
     ## Sources
     vllm 0.8.5 to 0.33.0 (`engine/arg_utils.py`), sglang 0.4.6 to 0.5.23 (`srt/server_args.py`), OpenRLHF 0.6.4 to
-    0.11.2 (`cli/train_ppo_ray.py`), TRL 1.16.0 (`scripts/utils.py`), ms-swift 4.6.0, accelerate 1.15.0
+    0.11.2 (`cli/train_ppo_ray.py`), TRL 1.16.0 (`scripts/utils.py`), ms-swift 4.6.0, LLaMA-Factory 0.9.1 to 0.9.4
+    (`hparams/parser.py`), accelerate 1.15.0
     (`commands/launch.py`, `commands/config/config_args.py`), deepspeed 0.19.8 (`runtime/config_utils.py`).
     """
-    if run.command:
+    if run.command or run.framework == "llama_factory":
         yield from _of_program(run)
+    if run.command:
         yield from _of_launcher(run)
     if any(True for _ in run.options.keys("deepspeed")):
         yield from _of_deepspeed(run)
