@@ -55,6 +55,7 @@ class Options:
     baseline: str | None = None
     write_baseline: str | None = None
     diff_file: str | None = None
+    diff_base: str | None = None
     stdin: bool = False
     stdin_filename: str | None = None
     statistics: bool = False
@@ -293,6 +294,11 @@ def _add_rules(parser: ArgumentParser) -> None:
     group.add_argument("--baseline", metavar="FILE", help="known findings, which don't count")
     group.add_argument(
         "--write-baseline", metavar="FILE", help="write what is found now as known, and let it not count"
+    )
+    group.add_argument(
+        "--diff-base",
+        metavar="REV",
+        help="report findings on lines that changed since this commit or branch only; starts git to ask it",
     )
     group.add_argument(
         "--diff-file",

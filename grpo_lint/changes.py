@@ -1,13 +1,14 @@
 """Which lines a change touches, read from a unified diff: `git diff -U0 main | grpo-lint --diff-file -`.
 
-The diff is given, since the linter starts no program. Its paths count from the root of the repository or from the
-working directory, with or without the prefixes that git puts before them.
+Its paths count from the root of the repository or from the working directory, with or without the prefixes that git
+puts before them.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import sys
 
 from grpo_lint.discover import Repository
 from grpo_lint.settings import SettingsError
@@ -33,10 +34,10 @@ _ESCAPES = dict(zip(b'abfnrtv"\\', b'\a\b\f\n\r\t\v"\\', strict=True))
 class Changes:
     """The lines of each file that a change adds, or next to which it takes lines away."""
 
-    def __init__(self, text: str) -> None:
-        """Raises SettingsError for a text that is no unified diff."""
+    def __init__(self, text: str, root: str = "") -> None:
+        """Raises SettingsError for a text that is no unified diff. The root is that of the repository around us."""
         self._lines: dict[str, Ranges] = {}
-        self._root = Repository.around(".").root
+        self._root = root or Repository.around(".").root
         for path, ranges in _files(text):
             for real in self._places(path):
                 self._lines.setdefault(real, []).extend(ranges)
@@ -48,6 +49,10 @@ class Changes:
             os.path.realpath(os.path.join(folder, name)) for name in names if name for folder in (self._root, ".")
         }
         return {place for place in places if os.path.isfile(place)}
+
+    def add_whole(self, path: str) -> None:
+        """Count all of a file, by its path from the root, as changed."""
+        self._lines.setdefault(os.path.realpath(os.path.join(self._root, path)), []).append((1, sys.maxsize))
 
     def touch(self, diagnostic: Diagnostic) -> bool:
         """Whether a place of a finding, its own or a related one, is on a line of the change."""

@@ -176,9 +176,10 @@ def _lint(options: Options, settings: Settings, paths: Sequence[str], given: dic
     from grpo_lint.engine import MissingPath
     from grpo_lint.terminal import progress
 
-    if options.write_baseline is not None and (options.baseline is not None or options.diff_file is not None):
-        raise UsageError("--write-baseline: it takes all findings, so neither --baseline nor --diff-file goes with it")
-    changes = _changes(options.diff_file) if options.diff_file is not None else None
+    if options.write_baseline is not None and (options.baseline or options.diff_file or options.diff_base):
+        told = "neither --baseline nor --diff-file nor --diff-base goes with it"
+        raise UsageError(f"--write-baseline: it takes all findings, so {told}")
+    changes = _changes(options, paths, given)
     known = _baseline(options.baseline) if options.baseline is not None else None
     shown = progress()
     try:
@@ -214,8 +215,21 @@ def _linter(options: Options) -> type[Linter]:
     return Sweep
 
 
-def _changes(path: str) -> Changes:
+def _changes(options: Options, paths: Sequence[str], given: dict[str, bytes]) -> Changes | None:
+    """What the report is narrowed to; None where it isn't."""
     from grpo_lint.arguments import UsageError
+
+    path, base = options.diff_file, options.diff_base
+    if base is not None:
+        if path is not None:
+            raise UsageError(f"--diff-base {base}: --diff-file tells what changed already")
+        if given:
+            raise UsageError(f"--diff-base {base}: git compares files, not what comes from standard input")
+        from grpo_lint.git import changes
+
+        return changes(base, paths)
+    if path is None:
+        return None
     from grpo_lint.changes import MAX_BYTES, Changes
     from grpo_lint.source import Unreadable, read_bytes
 

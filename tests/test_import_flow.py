@@ -22,7 +22,7 @@ ORDER = [
     {"run", "hosts", "companions", "directives"},
     {"rules"},
     {"report", "selection", "hardware", "verdicts", "validate"},
-    {"suppress", "baseline", "changes"},
+    {"suppress", "baseline", "changes", "git"},
     {"engine", "show"},
     {"sweep"},
     {"configure", "settings_file", "settings_values"},
