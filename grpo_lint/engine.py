@@ -105,6 +105,7 @@ class Linter:
             self.runs,
             self.errors,
             tuple(one for one in suppressed if RANK[one.diagnostic.severity] >= least),
+            tuple(self._repositories),
         )
 
     def _suppress(self) -> tuple[list[Diagnostic], list[Suppressed]]:

@@ -70,8 +70,8 @@ class Report:
     `files` counts the files that were looked at, `runs` the runs found in them. `errors` is True when a file could not
     be read or the linter itself failed on one: the exit code then says that the report isn't whole.
 
-    `outcomes` are the runs themselves, and `judge` gives the verdicts of the avoidance rules on one; both only where
-    the linting was a Sweep.
+    `roots` are the repositories that were looked at. `outcomes` are the runs themselves, and `judge` gives the verdicts
+    of the avoidance rules on one; both only where the linting was a Sweep.
     """
 
     __slots__ = (
@@ -81,6 +81,7 @@ class Report:
         "judge",
         "notices",
         "outcomes",
+        "roots",
         "rules",
         "runs",
         "suppressed",
@@ -97,8 +98,10 @@ class Report:
         runs: int = 0,
         errors: bool = False,
         suppressed: tuple[Suppressed, ...] = (),
+        roots: tuple[str, ...] = (),
     ) -> None:
         self.suppressed = suppressed
+        self.roots = roots
         self.diagnostics = diagnostics
         self.rules = rules
         self.notices = notices

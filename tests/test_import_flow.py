@@ -17,7 +17,7 @@ ORDER = [
     {"syntax"},
     {"launch", "unified"},
     {"nested"},
-    {"runconfig", "gitignore", "discover", "settings"},
+    {"runconfig", "gitignore", "discover", "settings", "provenance"},
     {"frameworks", "versions", "script_problems"},
     {"run", "hosts", "companions", "directives"},
     {"rules"},

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 MAX_RESULTS = 25_000
+MAX_SIZE = 10_000_000
+"""Bytes of a file that was packed by gzip; GitHub refuses a larger one as a whole."""
 MAX_TAGS = 10
 MAX_RELATED = 100
 MAX_DESCRIPTION = 1024
@@ -42,11 +44,34 @@ _SECURITY = {"error": "8.0", "warning": "5.5", "note": "2.0"}
 
 
 def write(report: Report, out: TextIO, style: Style) -> None:
-    document = plain(log(report))
-    # The version comes first, for readers that decide by it. ASCII only, so that it is right in whatever encoding the
-    # stream has; on one line, since Python indents slowly.
+    most = MAX_RESULTS
+    while True:
+        text = _text(report, most)
+        size = _packed(text)
+        if size <= MAX_SIZE or not most:
+            break
+        most = min(most, len(report.diagnostics) + len(report.suppressed)) * MAX_SIZE // size * 9 // 10
+    out.write(text)
+
+
+def _text(report: Report, most: int) -> str:
+    """The document with at most so many results.
+
+    The version comes first, for readers that decide by it. ASCII only, so that it is right in whatever encoding the
+    stream has; on one line, since Python indents slowly.
+    """
+    document = plain(log(report, most))
     document = {"$schema": document["$schema"], "version": document["version"], **document}
-    out.write(dumps(document, separators=(",", ":")) + "\n")
+    return dumps(document, separators=(",", ":")) + "\n"
+
+
+def _packed(text: str) -> int:
+    """About the size that gzip makes of a text; a short text isn't packed to know that it is short."""
+    if len(text) <= MAX_SIZE:
+        return len(text)
+    from zlib import compress
+
+    return len(compress(text.encode("ascii"), 6))
 
 
 def plain(node: Any) -> Any:
@@ -82,18 +107,19 @@ def _fields(kind: type) -> dict[str, tuple[str, Any]] | None:
     return _known_fields[kind]
 
 
-def log(report: Report) -> om.SarifLog:
+def log(report: Report, most: int = MAX_RESULTS) -> om.SarifLog:
     """The whole document: always one run, since GitHub no longer joins runs of one tool."""
     found = named(report)
     kept = found
-    if len(found) > MAX_RESULTS:
-        worst = sorted(range(len(found)), key=lambda index: _importance(*found[index][:2]))[:MAX_RESULTS]
+    if len(found) > most:
+        worst = sorted(range(len(found)), key=lambda index: _importance(*found[index][:2]))[:most]
         kept = [found[index] for index in sorted(worst)]
     builder = _Builder(report.rules, [diagnostic for diagnostic, _, _ in kept])
     notifications = [_notification(notice, report.errors) for notice in report.notices]
     if len(kept) < len(found):
         left = count(len(found) - len(kept), "finding")
-        notifications.append(_note(f"{left} of the least severity left out: GitHub takes {MAX_RESULTS:,}."))
+        room = f"{MAX_RESULTS:,}" if most == MAX_RESULTS else f"{MAX_SIZE:,} bytes"
+        notifications.append(_note(f"{left} of the least severity left out: GitHub takes {room}."))
     driver = om.ToolComponent(
         name="grpo-lint",
         version=__version__,
@@ -106,9 +132,21 @@ def log(report: Report) -> om.SarifLog:
         results=[builder.result(*one) for one in kept],
         invocations=[om.Invocation(execution_successful=not report.errors, tool_execution_notifications=notifications)],
         automation_details=om.RunAutomationDetails(id="grpo-lint/"),
+        version_control_provenance=_provenance(report),
         column_kind="unicodeCodePoints",
     )
     return om.SarifLog(runs=[run], version="2.1.0", schema_uri=SCHEMA)
+
+
+def _provenance(report: Report) -> list[om.VersionControlDetails] | None:
+    """The commit that was linted, where the files of one repository tell it."""
+    from grpo_lint.provenance import of
+
+    known = of(report.roots[0]) if len(report.roots) == 1 else None
+    if known is None:
+        return None
+    branch = well_formed(known.branch) or None
+    return [om.VersionControlDetails(repository_uri=known.address, revision_id=known.commit, branch=branch)]
 
 
 def _importance(diagnostic: Diagnostic, suppressed: Suppressed | None) -> tuple[bool, int]:

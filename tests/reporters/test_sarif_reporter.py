@@ -438,3 +438,23 @@ def test_five_thousand_results_are_all_written() -> None:
     files = [SourceFile(f"scripts/run-{index}.sh", text) for index in range(100)]
     found = report(*(finding(at(file, "n=", index), "it breaks", key="n") for file in files for index in range(50)))
     assert output("sarif", found).count('"ruleId":"NOT07"') == 5000
+
+
+def test_a_file_that_github_would_refuse_is_made_smaller(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What can't be packed has to be random; the worst are kept, and what is left out is told."""
+    from random import Random
+
+    letters = Random(1)
+    texts = ["".join(letters.choices("abcdefghijklmnopqrstuvwxyz0123456789", k=900)) for _ in range(60)]
+    found = report(
+        *(finding(at(TREE, "n: 1"), text, severity="error" if n > 50 else "note") for n, text in enumerate(texts))
+    )
+    whole = output("sarif", found)
+    monkeypatch.setattr(sarif, "MAX_SIZE", 30_000)
+    text = output("sarif", found)
+    assert sarif._packed(text) <= 30_000 < sarif._packed(whole)
+    (run,) = json.loads(text)["runs"]
+    assert 9 <= len(run["results"]) < 60
+    assert sum(result["level"] == "error" for result in run["results"]) == 9
+    (note,) = run["invocations"][0]["toolExecutionNotifications"]
+    assert note["message"]["text"].endswith("of the least severity left out: GitHub takes 30,000 bytes.")
