@@ -333,3 +333,32 @@ def test_the_shell_works_with_the_bash_of_macos() -> None:
     """bash 3.2 has neither `mapfile` nor `${x,,}` nor associative arrays."""
     for step in ACTION["runs"]["steps"]:
         assert not re.search(r"mapfile|readarray|declare -A|\$\{\w+(,,|\^\^)|&>>|\|&", step.get("run", ""))
+
+
+def test_a_pull_request_is_judged_by_what_it_touches(tmp_path: Path) -> None:
+    job = Job(tmp_path, diff_base="HEAD^1")
+    job.use_installed()
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "commit.gpgSign=false"]
+    job.put("old.json", BAD)
+    for words in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "base"]):
+        subprocess.run([*git, *words], cwd=job.workspace, check=True)
+    job.put("new.json", BAD)
+    for words in (["add", "-A"], ["commit", "-qm", "change"]):
+        subprocess.run([*git, *words], cwd=job.workspace, check=True)
+    job.run()
+    assert job.failed == "Fail on findings"
+    assert job.results["findings"] == "1"
+    assert "::error file=new.json,line=1," in job.log
+    assert "old.json" not in job.log
+
+
+def test_a_base_that_was_not_checked_out_is_told(tmp_path: Path) -> None:
+    job = Job(tmp_path, diff_base="origin/main")
+    job.use_installed()
+    job.put("ds.json", BAD)
+    subprocess.run(["git", "init", "-q"], cwd=job.workspace, check=True)
+    job.run()
+    assert job.failed == "Fail on findings"
+    assert job.results["exit-code"] == "2"
+    assert "--diff-base origin/main: git knows no commit of this name" in job.log
+    assert job.uploaded is None
