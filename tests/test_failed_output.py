@@ -138,9 +138,15 @@ def test_ctrl_c_of_the_real_program(folder: Path) -> None:
     """In the middle of a linting that takes some time: no traceback, no report, and the code that shells expect."""
     launch = "python3 -m verl.trainer.main_ppo algorithm.adv_estimator=grpo actor_rollout_ref.rollout.n=8\n"
     (folder / "long.sh").write_text(launch * 3000)
-    command = [sys.executable, "-m", "grpo_lint", "long.sh", "--output", "json=report.json"]
+    code = (
+        "import os; from grpo_lint.cli import main; os.write(1, b'ready\\n');"
+        "os._exit(main(['long.sh', '--output', 'json=report.json']))"
+    )
+    command = [sys.executable, "-c", code]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        time.sleep(1)
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(0.5)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
     assert (process.returncode, out, err) == (130, "", "")
