@@ -345,6 +345,9 @@ def test_completion_in_bash(lint: Lint) -> None:
     assert completed(script, "grpo-lint", "--settings", "ru") == {"run.sh"}
     assert completed(script, "grpo-lint", "compare", "fsdp1", "fs") == {"fsdp1", "fsdp2"}
     assert completed(script, "grpo-lint", "guide", "fs") == {"fsdp"}
+    assert completed(script, "grpo-lint", "guide", "s") == {"sync", "sleep"}
+    assert completed(script, "grpo-lint", "guide", "fsdp", "ru") == {"run.sh"}
+    assert completed(script, "grpo-lint", "compare", "z") == {"zero2", "zero3"}
     assert completed(script, "grpo-lint", "diagnose", "--log", "ru") == {"run.sh"}
     assert completed(script, "grpo-lint", "diagnose", "ru") == {"run.sh"}
     assert completed(script, "grpo-lint", "rules", "") == set()
