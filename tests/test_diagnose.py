@@ -408,6 +408,18 @@ def test_a_trainer_excludes_what_is_of_other_frameworks_and_a_part_of_a_run_does
     assert verdicts(part)["merged-adapter-lost"] == "possible"
 
 
+def test_a_condition_that_isnt_known_excludes_nothing(capsys: Capture, tmp_path: Path) -> None:
+    script = tmp_path / "run.sh"
+    line = (
+        "python3 -m verl.trainer.main_ppo algorithm.adv_estimator=grpo actor_rollout_ref.rollout.n=8 "
+        "actor_rollout_ref.model.lora_rank=32 actor_rollout_ref.rollout.name=vllm trainer.v1.trainer_mode="
+    )
+    for mode, verdict in (("$1", "possible"), ("sync", "excluded"), ("separate_async", "confirmed")):
+        script.write_text(f"{line}{mode}\n")
+        document = diagnosed(capsys, "--symptom", "reward flat, lora weights", "--target", "verl=0.9.1", str(script))
+        assert verdicts(document)["adapter-not-sent"] == verdict, mode
+
+
 def test_a_relation_that_has_nothing_to_judge_excludes_nothing(capsys: Capture, tmp_path: Path) -> None:
     config = tmp_path / "ds.json"
     config.write_text('{"zero_optimization": {"stage": 2}, "train_micro_batch_size_per_gpu": 1}\n')

@@ -182,6 +182,10 @@ def _contradicted(cause: dict[str, Any], run: RunConfig) -> Trigger | None:
 
 def _without(known: dict[str, Any], cause: dict[str, Any], run: RunConfig, outcomes: _Outcomes) -> Trigger:
     """Where no rule finds the trigger: excluded if each of them could tell."""
+    when = cause.get("when", {})
+    for field in when:
+        if not getattr(run, field).decided:
+            return Trigger("possible", f"{field}: {getattr(run, field).reason or 'it has more than one value'}")
     answers = [outcomes.without(id) for id in cause.get("rules", {})]
     open_ones = [answer for answer in answers if answer.state == "possible"]
     if open_ones:
@@ -192,8 +196,8 @@ def _without(known: dict[str, Any], cause: dict[str, Any], run: RunConfig, outco
         return Trigger("possible", f"the release of {name} isn't known: before {fixed['release']} it can be this")
     if answers:
         return answers[0]
-    fits = [said(getattr(run, field), field) for field in cause.get("when", {}) if getattr(run, field).known]
-    missing = [field for field in cause.get("when", {}) if not getattr(run, field).known]
+    fits = [said(getattr(run, field), field) for field in when if getattr(run, field).known]
+    missing = [field for field in when if not getattr(run, field).known]
     if missing:
         return Trigger("possible", f"nothing tells {' or '.join(missing)}")
     return Trigger("possible", f"it fits: {joined(fits)}" if fits else "no config shows it")
