@@ -408,6 +408,30 @@ def test_a_trainer_excludes_what_is_of_other_frameworks_and_a_part_of_a_run_does
     assert verdicts(part)["merged-adapter-lost"] == "possible"
 
 
+def test_a_rule_that_doesnt_judge_a_framework_excludes_nothing(capsys: Capture, tmp_path: Path) -> None:
+    script = tmp_path / "run.sh"
+    script.write_text("trl grpo --model_name_or_path Qwen/Qwen2.5-7B --use_vllm true --num_generations 8\n")
+    document = diagnosed(capsys, "--symptom", "error: prompt too long", str(script))
+    assert verdicts(document)["prompt-beyond-context"] == "possible"  # INV136 is about verl
+    assert verdicts(document)["tokens-per-gpu"] == "excluded"  # the cause itself is verl's
+
+
+@pytest.mark.parametrize("launch", ["openrlhf.cli.train_ppo_ray --ds.zero_stage 2 --ds.overlap_comm", "rllm.trainer.cli"])
+def test_a_framework_that_is_built_on_others_excludes_none_of_theirs(
+    capsys: Capture, tmp_path: Path, launch: str
+) -> None:
+    script = tmp_path / "run.sh"
+    script.write_text(f"python3 -m {launch} --rollout.n_samples_per_prompt 8\n")
+    document = diagnosed(capsys, "--symptom", "loss nan", str(script))
+    assert verdicts(document)["overlap-buffers-reused"] in ("possible", "not judged")
+
+
+def test_one_rule_that_judges_is_enough_to_exclude(capsys: Capture) -> None:
+    document = diagnosed(capsys, "--symptom", "nan", *fixture("DO17", "good-fp32.sh"))
+    cause = next(cause for cause in document["causes"] if cause["id"] == "router-in-half-precision")
+    assert (cause["verdict"], cause["rule"]) == ("excluded", "DO17")  # NOT14 is reported as DO17
+
+
 def test_a_condition_that_isnt_known_excludes_nothing(capsys: Capture, tmp_path: Path) -> None:
     script = tmp_path / "run.sh"
     line = (

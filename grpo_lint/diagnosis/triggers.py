@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 PARTS = ("deepspeed", "accelerate")
 """Frameworks whose config is a part of a run that something else starts: alone it says nothing of the others."""
+BUILT_ON_OTHERS = ("easyr1", "rllm")
+"""Frameworks that hold another one, of which they share some faults."""
 
 
 class Trigger:
@@ -117,19 +119,19 @@ class _Outcomes:
                 diagnostic = located(rule, finding, run.anchor, run.when)
                 yield diagnostic.message, diagnostic.primary.span
 
-    def without(self, id: str) -> Trigger:
-        """What it means that a rule has no finding that fits: it is content, or it can't tell."""
+    def without(self, id: str) -> Trigger | None:
+        """What it means that a rule has no finding that fits: it is content, or it can't tell.
+
+        None for a rule that judges nothing, or no run of this framework.
+        """
         rule, run = self._rules.get(id), self.run
         if rule is None:
             return Trigger("possible", f"{id} isn't selected")
         if rule.kinds:
-            return (
-                Trigger("excluded", f"{id} finds none") if self.file.whole else Trigger("possible", "not all was read")
-            )
-        if not rule.judges:
-            return Trigger("possible", "no config shows it")
+            whole = self.file.whole
+            return Trigger("excluded", f"{id} finds none") if whole else Trigger("possible", "not all was read")
         if not rule.applies(run.frameworks):
-            return _aside(run, f"it is about {joined(rule.frameworks)}")
+            return None
         undecided = rule.undecided(run)
         if undecided:
             return Trigger("possible", undecided, id)
@@ -143,9 +145,13 @@ class _Outcomes:
         return Trigger("excluded", f"{id} {rule.name} finds no fault", id)
 
 
-def _aside(run: RunConfig, reason: str) -> Trigger:
+def _aside(known: dict[str, Any], cause: dict[str, Any], run: RunConfig) -> Trigger | None:
     """About other frameworks than the run's: those of a file that is only a part of a run aren't known."""
-    return Trigger("possible" if run.framework in PARTS else "excluded", reason)
+    if run.frameworks.isdisjoint(cause.get("frameworks", run.frameworks)):
+        possible = run.framework in PARTS or run.framework in BUILT_ON_OTHERS
+        reason = f"it is not about {known['titles'].get(run.framework, run.framework)}"
+        return Trigger("possible" if possible else "excluded", f"{reason} itself" if possible else reason)
+    return None
 
 
 def _of_run(known: dict[str, Any], cause: dict[str, Any], run: RunConfig, outcomes: _Outcomes) -> Trigger:
@@ -154,9 +160,9 @@ def _of_run(known: dict[str, Any], cause: dict[str, Any], run: RunConfig, outcom
         for message, place in outcomes.findings(id):
             if not texts or any(text in message for text in texts):
                 return Trigger("confirmed", message, id, place)
-    frameworks = cause.get("frameworks", ())
-    if frameworks and run.frameworks.isdisjoint(frameworks):
-        return _aside(run, f"it is about {joined([known['titles'].get(name, name) for name in frameworks])}")
+    aside = _aside(known, cause, run)
+    if aside is not None:
+        return aside
     return _released(known, cause, run) or _contradicted(cause, run) or _without(known, cause, run, outcomes)
 
 
@@ -186,7 +192,7 @@ def _without(known: dict[str, Any], cause: dict[str, Any], run: RunConfig, outco
     for field in when:
         if not getattr(run, field).decided:
             return Trigger("possible", f"{field}: {getattr(run, field).reason or 'it has more than one value'}")
-    answers = [outcomes.without(id) for id in cause.get("rules", {})]
+    answers = [answer for id in cause.get("rules", {}) if (answer := outcomes.without(id)) is not None]
     open_ones = [answer for answer in answers if answer.state == "possible"]
     if open_ones:
         return open_ones[0]
