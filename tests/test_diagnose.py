@@ -416,7 +416,10 @@ def test_a_rule_that_doesnt_judge_a_framework_excludes_nothing(capsys: Capture, 
     assert verdicts(document)["tokens-per-gpu"] == "excluded"  # the cause itself is verl's
 
 
-@pytest.mark.parametrize("launch", ["openrlhf.cli.train_ppo_ray --ds.zero_stage 2 --ds.overlap_comm", "rllm.trainer.cli"])
+LAUNCHES = ("openrlhf.cli.train_ppo_ray --ds.zero_stage 2 --ds.overlap_comm", "rllm.trainer.cli")
+
+
+@pytest.mark.parametrize("launch", LAUNCHES)
 def test_a_framework_that_is_built_on_others_excludes_none_of_theirs(
     capsys: Capture, tmp_path: Path, launch: str
 ) -> None:
