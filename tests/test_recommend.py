@@ -1,8 +1,11 @@
 """`grpo-lint recommend`: what it writes passes, in every format, for every topic and profile."""
 
 import json
+import os
 import re
 import shlex
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -228,6 +231,30 @@ def test_comments_take_no_part_in_a_script(format: str) -> None:
     assert words
     assert all("=" in word for word in words) if format == "verl" else any(word[:2] == "--" for word in words)
     assert max(len(line) for line in text.splitlines()) <= write.WIDTH + 4
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="no bash here")
+@pytest.mark.parametrize("format", ["verl", "megatron", "vllm", "sglang"])
+def test_bash_passes_every_setting(format: str, tmp_path: Path) -> None:
+    """The script is run with programs in the place of the frameworks' that print their arguments."""
+    case = choose.Case(format, "moe-nan", releases={"verl": "0.9.1"})
+    chosen = choose.lines(KNOWN, case)
+    script = tmp_path / "run.sh"
+    script.write_text(write.text(KNOWN["formats"][format], case, chosen, ["x"]), encoding="utf-8")
+    for name in ("python3", "torchrun", "vllm"):
+        program = tmp_path / "bin" / name
+        program.parent.mkdir(exist_ok=True)
+        program.write_text("#!/bin/sh\nprintf '%s\\n' \"$@\"\n", encoding="utf-8")
+        program.chmod(0o755)
+    path = f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    command = ["bash", str(script), "of the caller"]
+    ran = subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ, "PATH": path})
+    assert ran.stderr == ""
+    passed = ran.stdout.splitlines()
+    assert passed[-1] == "of the caller"
+    for line in chosen:
+        key = str(line.value) if line.key == "--model" else line.key
+        assert any(word.lstrip("+").partition("=")[0] == key for word in passed), line
 
 
 def test_what_a_shell_would_expand_is_quoted() -> None:
