@@ -10,6 +10,7 @@ import argparse
 import os
 import shlex
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,15 @@ MACHINES: dict[str, dict[str, Any]] = {
     "small": {"strict": False, "gpus": 4, "nodes": 2, "memory": 24},
     "large": {"strict": False, "gpus": 8, "nodes": 1, "memory": 80},
 }
+
+
+@pytest.fixture(autouse=True, scope="module")
+def without_a_gpu() -> Iterator[None]:
+    """vLLM looks for a device when it is first imported, and TRL imports it."""
+    with pytest.MonkeyPatch.context() as patch:
+        if "VLLM_TARGET_DEVICE" not in os.environ:
+            patch.setenv("VLLM_TARGET_DEVICE", "cpu")
+        yield
 
 
 def cases(*formats: str) -> list[Any]:
@@ -145,7 +155,6 @@ def test_megatron(case: choose.Case, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("case", cases("vllm"))
 def test_vllm(case: choose.Case) -> None:
-    os.environ.setdefault("VLLM_TARGET_DEVICE", "cpu")
     pytest.importorskip("vllm.engine.arg_utils", exc_type=ImportError)
     try:
         from vllm.entrypoints.common import cli_args as module  # 0.33.0
