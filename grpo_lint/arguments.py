@@ -68,6 +68,7 @@ class Options:
     config_file: str | None = None
     format: str = "table"
     only: str | None = None
+    memory: bool = False
     rules: Sequence[str] = ()
     as_stated: bool = False
     by_class: bool = False
@@ -110,6 +111,7 @@ def parser(command: str) -> ArgumentParser:
         parser.add_argument("--format", choices=("table", "json"), help="default: table")
         parser.add_argument("--only", choices=("changed",), help="leave the frameworks' defaults out")
         parser.add_argument("--include-docs", action="store_true", help="read Markdown's code fences and notebooks too")
+        parser.add_argument("--memory", action="store_true", help="estimate what each run takes of a GPU, term by term")
         _add_sources(parser)
     elif command == "validate":
         _add_validate(parser)

@@ -17,7 +17,7 @@ from grpo_lint.diagnostics import Notice
 from grpo_lint.discover import shown
 from grpo_lint.report import Suppressed
 from grpo_lint.settings import SettingsError
-from grpo_lint.source import Unreadable, decode, read_bytes
+from grpo_lint.source import Unreadable, decode, masked, read_bytes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -81,8 +81,9 @@ class Baseline:
         rows = [dict(zip(names, (*identity, count), strict=True)) for identity, count in sorted(self.counts.items())]
         lines = ",\n".join(json.dumps(row) for row in rows)
         listed = f"[\n{lines}\n]" if rows else "[]"
+        text = f'{{"schema": {SCHEMA}, "tool": "grpo-lint",\n"findings": {listed}}}\n'
         try:
-            atomic.write(self.path, f'{{"schema": {SCHEMA}, "tool": "grpo-lint",\n"findings": {listed}}}\n')
+            atomic.write(self.path, masked(text))
         except OSError as error:
             raise SettingsError(f"--write-baseline {self.path}: {error.strerror}") from None
 

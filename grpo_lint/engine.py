@@ -8,10 +8,10 @@ from grpo_lint.diagnostics import RANK, Diagnostic, Label, Notice
 from grpo_lint.discover import DOCUMENTATION, Repository, head_is_relevant, kind_of, relevant, shown, walk
 from grpo_lint.frameworks import registry
 from grpo_lint.report import Report, Suppressed, Undecided
-from grpo_lint.run import Assembler, variants
+from grpo_lint.run import Assembler, Reading, variants
 from grpo_lint.runconfig import Version
 from grpo_lint.selection import enforced, levels, meant, selected
-from grpo_lint.source import SourceFile, Span, Unreadable, decode, read_bytes
+from grpo_lint.source import SourceFile, Span, Unreadable, decode, may_hold_credentials, read_bytes
 from grpo_lint.unified import Setting
 
 TYPE_CHECKING = False
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from grpo_lint.discover import Kind
     from grpo_lint.located import Problem
     from grpo_lint.rules.rule import Finding, Rule
-    from grpo_lint.run import Reading
     from grpo_lint.runconfig import RunConfig
     from grpo_lint.settings import Settings
 
@@ -178,16 +177,23 @@ class Linter:
         try:
             data = self.given[path] if path in self.given else read_bytes(path)
             kind = kind_of(path, data)
-            if kind is None or not relevant(data, registry.markers(kind)):
+            ours = kind is not None and relevant(data, registry.markers(kind))
+            if kind is None or not (ours or may_hold_credentials(data)):
                 return None
             source = SourceFile(shown(path), decode(data))
         except Unreadable as error:
             self._unreadable(path, str(error), named)
             return None
+        if not ours and not source.credentials:
+            return None
         assembler = self._assembler(below)
         assembler.repository.put(path, source)
         try:
-            reading = assembler.read(source, path, kind)
+            reading = assembler.read(source, path, kind) if ours else Reading()
+            if source.credentials:
+                from grpo_lint.rules.security.credentials import problems
+
+                reading.problems += problems(source)
         except Exception as error:
             self._failed(path, error)
             return None
@@ -349,7 +355,7 @@ def located(rule: Rule, finding: Finding, anchor: Span, when: tuple[str, ...]) -
         Label(span, label),
         tuple(label for label in _distinct(related) if label.span != span),
         finding.help,
-        finding.fix,
+        finding.fix if finding.fix and not any(span.masked for span, _ in finding.fix.edits) else None,
         key,
         when,
     )

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
 PACKAGES = frozenset(
     ("choices", "commands", "diagnosis", "frameworks", "recipes", "reporters", "reporters.html", "rules",
-     "rules.avoidance", "rules.invariants", "rules.option_tables", "rules.strict", "syntax", "syntax.hydra",
-     "syntax.shell")
+     "rules.avoidance", "rules.invariants", "rules.option_tables", "rules.security", "rules.strict", "syntax",
+     "syntax.hydra", "syntax.shell")
 )  # fmt: skip
 """The parts of the package that are folders; a test holds it to the tree."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from grpo_lint.arguments import UsageError
-from grpo_lint.terminal import colored, use_utf8, width
+from grpo_lint.terminal import colored, discreet, use_utf8, width
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def write_to(path: str, output: str, color: str, write: Callable[[TextIO, Style]
 
     if not path:
         use_utf8()
-        write(sys.stdout, Style(colored(color), width()))
+        write(discreet(sys.stdout), Style(colored(color), width()))
         sys.stdout.flush()
         return
     import io
@@ -53,7 +53,7 @@ def write_to(path: str, output: str, color: str, write: Callable[[TextIO, Style]
     from grpo_lint import atomic
 
     text = io.StringIO()
-    write(text, Style(color == "always", 80))
+    write(discreet(text), Style(color == "always", 80))
     try:
         atomic.write(path, text.getvalue())
     except OSError as error:

@@ -8,6 +8,7 @@ columns count from 1, columns in code points, ends are exclusive; a value that s
 from __future__ import annotations
 
 from grpo_lint.located import Unknown
+from grpo_lint.source import masked
 from grpo_lint.unified import FIELDS
 
 TYPE_CHECKING = False
@@ -23,12 +24,19 @@ if TYPE_CHECKING:
 SCHEMA = 1
 
 
-def write_json(runs: Iterable[RunConfig], out: TextIO, changed: bool = False) -> None:
-    """Write the runs as JSON; with `changed`, without the defaults that nothing overrides."""
+def write_json(runs: Iterable[RunConfig], out: TextIO, changed: bool = False, memory: bool = False) -> None:
+    """Write the runs as JSON: with `changed` without the defaults that nothing overrides, with `memory` an estimate."""
     import json
 
-    json.dump({"schema": SCHEMA, "runs": [as_data(run, changed) for run in runs]}, out, indent=1, ensure_ascii=False)
+    data = [as_data(run, changed) | (_memory(run) if memory else {}) for run in runs]
+    json.dump({"schema": SCHEMA, "runs": data}, out, indent=1, ensure_ascii=False)
     out.write("\n")
+
+
+def _memory(run: RunConfig) -> dict[str, Any]:
+    from grpo_lint.show_memory import as_data
+
+    return {"memory": as_data(run)}
 
 
 def as_data(run: RunConfig, changed: bool = False) -> dict[str, Any]:
@@ -108,8 +116,13 @@ def _plain(value: Any) -> Any:
     return str(value)
 
 
-def write_table(runs: list[RunConfig], out: TextIO, changed: bool = False, width: int = 80) -> None:
-    """Write each run as a table of the unified config, then of its raw options: name, value, where it comes from."""
+def write_table(
+    runs: list[RunConfig], out: TextIO, changed: bool = False, width: int = 80, memory: bool = False
+) -> None:
+    """Write each run as a table of the unified config, then of its raw options: name, value, where it comes from.
+
+    With `memory`, the estimate of its memory stands in their place.
+    """
     if not runs:
         out.write("no runs found\n")
     for number, run in enumerate(runs):
@@ -118,6 +131,11 @@ def write_table(runs: list[RunConfig], out: TextIO, changed: bool = False, width
         out.write(_clean(f"{run.anchor.file.path}:{_line(run)}: {run.framework}{when}") + "\n")
         for name, version in sorted(run.versions.items()):
             out.write(_clean(f"  {name} {version.text} ({version.source})") + "\n")
+        if memory:
+            from grpo_lint.show_memory import lines
+
+            out.write("".join(_clean(line) + "\n" for line in lines(run)))
+            continue
         _write_rows("config", _config_rows(run, changed), out, width)
         _write_rows("options", _option_rows(run, changed), out, width)
 
@@ -153,7 +171,7 @@ def value_text(setting: Setting) -> str:
         return "?"
     if setting.state == "alternatives":
         return " | ".join(spelt(value) for _, value in setting.alternatives)
-    text = spelt(setting.value)
+    text = masked(spelt(setting.value))
     return text if len(text) <= 60 else text[:57] + "..."
 
 

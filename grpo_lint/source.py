@@ -10,8 +10,24 @@ import os
 import stat
 from bisect import bisect_right
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from grpo_lint.credentials import Credential
+
 MAX_BYTES = 8 * 1024 * 1024
 """Larger files are not read: no config is that long, and reading must stay bounded in memory."""
+
+
+CREDENTIAL_HINTS = (
+    # what known tokens begin with
+    "hf_", "sk-", "AKIA", "ASIA", "ghp_", "gho_", "ghs_", "github_pat_", "glpat-", "AIza", "xox", "nvapi-", "gsk_",
+    "wandb_v1_", "eyJ",
+    # parts of the names that secrets have
+    "API_KEY", "api_key", "api-key", "apiKey", "APIKEY", "apikey", "ACCESS_KEY", "access_key", "SECRET", "secret",
+    "_TOKEN", "hub_token", "hub-token", "auth_token", "auth-token", "access_token", "access-token",
+    "api_token", "api-token", "PASSWORD", "password", "PASSWD", "passwd", "wandb_key", "wandb-key", "wandb login",
+)  # fmt: skip
+"""A text without any of these holds no credential but a password in a URL; most texts hold none."""
 
 
 class Unreadable(Exception):
@@ -19,12 +35,23 @@ class Unreadable(Exception):
 
 
 class SourceFile:
-    """A file's text, and its path as shown to people: POSIX, relative to the working directory if below it."""
+    """A file's text, and its path as shown to people: POSIX, relative to the working directory if below it.
 
-    __slots__ = ("_starts", "path", "text")
+    Credentials in `text` are masked, each character by another, so that nothing that is read from it can be printed;
+    `credentials` are their places. `original` is what the file holds: the text for an edit, never for a message.
+    """
+
+    __slots__ = ("_starts", "credentials", "original", "path", "text")
 
     def __init__(self, path: str, text: str) -> None:
         self.path = path
+        self.original = text
+        self.credentials: tuple[Credential, ...] = ()
+        if may_hold_credentials(text):
+            from grpo_lint.credentials import find, mask
+
+            self.credentials = find(text)
+            text = mask(text, self.credentials)
         self.text = text
         self._starts: list[int] | None = None
 
@@ -92,6 +119,11 @@ class Span:
         return self.file.text[self.start : self.end]
 
     @property
+    def masked(self) -> bool:
+        """Whether a part of the text is a credential's: an edit can't be worked out from it."""
+        return any(one.start < self.end and self.start < one.end for one in self.file.credentials)
+
+    @property
     def line(self) -> int:
         return self.file.position(self.start)[0]
 
@@ -103,6 +135,25 @@ class Span:
     def end_position(self) -> tuple[int, int]:
         """(line, column) just past the last character."""
         return self.file.position(self.end)
+
+
+def may_hold_credentials(text: str | bytes) -> bool:
+    """Whether it is worth a look: False for most texts, at the price of a few searches."""
+    if isinstance(text, bytes):
+        return any(hint.encode() in text for hint in CREDENTIAL_HINTS)
+    for hint in CREDENTIAL_HINTS:
+        if hint in text:
+            return True
+    return "://" in text and "@" in text
+
+
+def masked(text: str) -> str:
+    """A text that is about to be printed, without the credentials that a value came to on the way."""
+    if not may_hold_credentials(text):
+        return text
+    from grpo_lint.credentials import find, mask
+
+    return mask(text, find(text))
 
 
 def decode(data: bytes) -> str:

@@ -5,16 +5,36 @@ from __future__ import annotations
 import os
 import sys
 
+from grpo_lint.source import masked
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import TextIO
 
 
 def say(message: str) -> None:
     """A line about the linting itself, on standard error."""
     from grpo_lint.reporters.characters import emit, visible
 
-    emit(f"grpo-lint: {visible(message)}\n", sys.stderr)
+    emit(f"grpo-lint: {masked(visible(message))}\n", sys.stderr)
+
+
+class Discreet:
+    """A stream without credentials: also those that a value was put together to, which no file holds in one piece."""
+
+    def __init__(self, out: TextIO) -> None:
+        self._out = out
+        self.encoding = getattr(out, "encoding", None)
+
+    def write(self, text: str) -> int:
+        return self._out.write(masked(text))
+
+
+def discreet(out: TextIO) -> TextIO:
+    """A stream to write reports to."""
+    stream: object = Discreet(out)
+    return stream  # type: ignore[return-value]
 
 
 def use_utf8() -> None:

@@ -1,9 +1,13 @@
 """Measure what the budgets are about: the start of the command, and many files in one process.
 
     python tools/bench.py [--runs 25] [--many 1000] [--check]
+    python tools/bench.py --rules FOLDER... [--check]
 
 Prints medians of processor time (user and system) and their ratio to `python -c pass` of the same interpreter, taken
 in turns so that a busy machine slows both alike. `--check` exits with 1 when a ratio is over its budget.
+
+With `--rules`, repositories that you have checked out are linted, and what all rules take is told as a part of what
+reading took, over the first 1,000 runs: the budget is 1.
 """
 
 from __future__ import annotations
@@ -54,7 +58,11 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=25, help="how often each command is started (default: 25)")
     parser.add_argument("--many", type=int, default=1000, help="files of each kind for one process (default: 1000)")
     parser.add_argument("--check", action="store_true", help="exit with 1 when a start is over its budget")
+    parser.add_argument("--rules", nargs="+", metavar="FOLDER", help="compare all rules with reading, on repositories")
     options = parser.parse_args()
+    if options.rules:
+        over = rules([Path(name).resolve() for name in options.rules])
+        return 1 if options.check and over else 0
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         over = start(folder, options.runs)
@@ -91,6 +99,42 @@ def start(folder: Path, runs: int) -> bool:
         told = "" if budget is None else f"   budget {budget}{'  OVER' if ratio > budget else ''}"
         print(f"{case:<18} {median(taken) * 1000:6.1f} ms   {ratio:5.2f} x{told}")
     return over
+
+
+def rules(folders: list[Path], most: int = 1000) -> bool:
+    """Print what all rules cost beside reading, over the first runs of some repositories; whether it is more."""
+    import gc
+    from time import process_time
+
+    from grpo_lint.engine import Linter
+    from grpo_lint.rules import RULES
+    from grpo_lint.settings import Settings
+
+    declared = [rule.declared for rule in RULES]  # their modules are imported once, whatever the number of runs
+    gc.disable()  # as the command does
+    reading = judging = 0.0
+    runs = 0
+    for folder in folders:
+        os.chdir(folder)
+        linter = Linter(Settings())
+        files = linter.read(["."])
+        while runs + linter.runs < most:
+            start = process_time()
+            file = next(files, None)
+            middle = process_time()
+            reading += middle - start
+            if file is None:
+                break
+            linter._judge_file(file)
+            judging += process_time() - middle
+        runs += linter.runs
+    ratio = judging / reading
+    print(
+        f"{len(declared)} rules on {runs:,} runs   reading {reading:.2f} s   rules {judging:.2f} s   {ratio:.2f} x",
+        end="",
+    )
+    print("   budget 1.0" + ("  OVER" if ratio > 1 else ""))
+    return ratio > 1
 
 
 def many(folder: Path, number: int) -> None:

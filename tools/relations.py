@@ -1,7 +1,7 @@
-"""Start a relation's fixtures from the examples on its page: `python tools/relations.py [IDS...]`.
+"""Start a rule's fixtures from the examples on its page: `python tools/relations.py [IDS...]`.
 
     python tools/relations.py            every relation that has none yet
-    python tools/relations.py INV101     these, by id or prefix
+    python tools/relations.py INV101     these relations, by id or prefix; another rule by its whole id
 
 Then `python tools/fixtures.py INV101` writes down what the bad one gives. Add others by hand where a page says when the
 rule does not apply: an existing file is left alone.
@@ -15,6 +15,7 @@ from pathlib import Path
 from grpo_lint.rules import RULES
 from grpo_lint.rules.invariants.pages import whole
 from grpo_lint.rules.invariants.relation import Relation
+from grpo_lint.rules.rule import Rule
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 SUFFIXES = {"sh": ".sh", "json": ".json", "yaml": ".yaml"}
@@ -37,8 +38,25 @@ def write(rule: Relation) -> None:
         print(path.relative_to(FIXTURES.parent))
 
 
+def write_shown(rule: Rule) -> None:
+    """The first example of each section of a rule's page."""
+    from rule_docs import examples
+
+    folder = FIXTURES / rule.id
+    folder.mkdir(parents=True, exist_ok=True)
+    for kind, title in (("bad", "Example"), ("good", "Use instead")):
+        for example in examples(rule, title)[:1]:
+            path = folder / f"{kind}-example{Path(example.name).suffix}"
+            if not any(folder.glob(f"{kind}-*")):
+                head = "#!/usr/bin/env bash\n" if path.suffix == ".sh" else ""
+                path.write_text(head + example.text, encoding="utf-8")
+                print(path.relative_to(FIXTURES.parent))
+
+
 if __name__ == "__main__":
     wanted = tuple(sys.argv[1:])
     for rule in (listed.declared for listed in RULES):
         if isinstance(rule, Relation) and (not wanted or rule.id.startswith(wanted)):
             write(rule)
+        elif rule.id in wanted:
+            write_shown(rule)

@@ -23,7 +23,7 @@ from grpo_lint.diagnosis.logs import MAX_BYTES, read
 from grpo_lint.diagnosis.symptoms import Matcher, load
 from grpo_lint.outputs import settings_of
 from grpo_lint.source import Unreadable
-from grpo_lint.terminal import say, use_utf8, width
+from grpo_lint.terminal import discreet, say, use_utf8, width
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def answer(options: Options) -> int:
         lines = text(diagnosis, known["read"], width())
     from grpo_lint.reporters.characters import emit
 
-    emit("\n".join(lines) + "\n", sys.stdout)
+    emit("\n".join(lines) + "\n", discreet(sys.stdout))
     return 2 if diagnosis.judged is not None and diagnosis.judged.errors else 0
 
 

@@ -18,7 +18,7 @@ from grpo_lint.choices.facts import FACTS, concerned, has, of_run
 from grpo_lint.choices.known import load
 from grpo_lint.outputs import settings_of
 from grpo_lint.reporters.characters import emit, visible, wrap
-from grpo_lint.terminal import say, use_utf8, width
+from grpo_lint.terminal import discreet, say, use_utf8, width
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def answer(options: Options) -> int:
     else:
         lines = [line for answer in answers for line in [*text(known, answer, width()), ""]]
         lines.append(f"Read on {known['read']}.")
-    emit("\n".join(lines) + "\n", sys.stdout)
+    emit("\n".join(lines) + "\n", discreet(sys.stdout))
     return 0 if whole else 2
 
 

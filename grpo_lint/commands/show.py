@@ -9,7 +9,7 @@ from grpo_lint.engine import Linter, MissingPath
 from grpo_lint.hardware import assume
 from grpo_lint.outputs import settings_of
 from grpo_lint.show import write_json, write_table
-from grpo_lint.terminal import say, use_utf8, width
+from grpo_lint.terminal import discreet, say, use_utf8, width
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def answer(options: Options) -> int:
         say(f"{notice.path}: {notice.message}")
     changed = options.only == "changed"
     if options.format == "json":
-        write_json(runs, sys.stdout, changed)
+        write_json(runs, discreet(sys.stdout), changed, options.memory)
     else:
-        write_table(runs, sys.stdout, changed, width())
+        write_table(runs, discreet(sys.stdout), changed, width(), options.memory)
     return 2 if linter.errors else 0

@@ -39,8 +39,6 @@ MAX_RELATED = 100
 MAX_DESCRIPTION = 1024
 _PRECISION = {"solid": "very-high", "conditional": "high", "contested": "high"}
 _PROBLEM = {"error": "error", "warning": "warning", "note": "recommendation"}
-_SECURITY = {"error": "8.0", "warning": "5.5", "note": "2.0"}
-"""Scores of SEC rules only: with a score, GitHub makes a result a security alert."""
 
 
 def write(report: Report, out: TextIO, style: Style) -> None:
@@ -161,8 +159,8 @@ def rule_descriptor(rule: Rule) -> om.ReportingDescriptor:
         "problem.severity": _PROBLEM[rule.severity],
         "tags": list(dict.fromkeys(rule.topics))[:MAX_TAGS],
     }
-    if rule.id.startswith("SEC"):
-        properties["security-severity"] = _SECURITY[rule.severity]
+    if threat := rule.declared.threat:  # with a score, GitHub makes a result a security alert
+        properties["security-severity"] = threat
         properties["tags"] = ["security", *(tag for tag in properties["tags"] if tag != "security")][:MAX_TAGS]
     return om.ReportingDescriptor(
         id=rule.id,
@@ -196,13 +194,14 @@ class _Builder:
         lines: dict[SourceFile, set[int]] = {}
         for diagnostic in diagnostics:
             span = diagnostic.primary.span
-            lines.setdefault(span.file, set()).add(span.line)
+            if not span.file.credentials:  # the hash would be that of a masked line; GitHub's uploader makes its own
+                lines.setdefault(span.file, set()).add(span.line)
         self._hashes = {file: line_hashes(file.text, wanted) for file, wanted in lines.items()}
 
     def result(self, diagnostic: Diagnostic, suppressed: Suppressed | None, name: str) -> om.Result:
         fingerprints = {"grpoLint/v1": name}
         span = diagnostic.primary.span
-        if line_hash := self._hashes[span.file].get(span.line):
+        if line_hash := self._hashes.get(span.file, {}).get(span.line):
             fingerprints["primaryLocationLineHash"] = line_hash
         related = diagnostic.related[:MAX_RELATED]
         details: dict[str, Any] = {"key": well_formed(diagnostic.key)} if diagnostic.key else {}

@@ -67,7 +67,8 @@ class Rule:
 
     The check's docstring is the rule's page: a first sentence, then the sections What it does / Why it matters /
     Example / Use instead / When it does not apply / Sources, as Markdown. `twin` is the id of the rule that states the
-    same fault from the other side: one fault is reported once, under this rule's id. `frameworks` are those whose own
+    same fault from the other side: one fault is reported once, under this rule's id. `threat` is how bad a security
+    hole is, from "0.1" to "10.0" as CVSS counts; empty for rules about anything else. `frameworks` are those whose own
     options the check reads, and it isn't asked about runs without any of them; empty where unified fields are enough.
     `mentions` are words, one of which a run has to mention (RunConfig.mentions) for the rule to have anything to say,
     which saves the others importing its module; empty where that can't be told so simply. A rule that states what no
@@ -90,6 +91,7 @@ class Rule:
         "needs",
         "severity",
         "since",
+        "threat",
         "topics",
         "twin",
     )
@@ -107,8 +109,10 @@ class Rule:
         twin: str = "",
         frameworks: tuple[str, ...] = (),
         mentions: tuple[str, ...] = (),
+        threat: str = "",
     ) -> None:
         self.id = id
+        self.threat = threat
         self.name = name
         self._docstring = docstring
         self._check: Check | None = None
@@ -197,11 +201,13 @@ def rule(
     twin: str = "",
     frameworks: tuple[str, ...] = (),
     mentions: tuple[str, ...] = (),
+    threat: str = "",
 ) -> Callable[[Check], Rule]:
     """Make a Rule of a check function: `@rule("NOT07", "group-size-1", severity=ERROR, evidence="solid", ...)`."""
 
     def declare(check: Check) -> Rule:
-        made = Rule(id, name, check.__doc__, severity, evidence, needs, topics, since, twin, frameworks, mentions)
+        page = check.__doc__
+        made = Rule(id, name, page, severity, evidence, needs, topics, since, twin, frameworks, mentions, threat)
         made.check = check
         return made
 
@@ -231,11 +237,12 @@ def text_rule(
     kinds: tuple[str, ...],
     topics: tuple[str, ...] = (),
     since: str = "0.1.0",
+    threat: str = "",
 ) -> Callable[[TextCheck], Rule]:
     """Make a Rule of a function from a reader's problem, of one of `kinds`, to findings."""
 
     def declare(check: TextCheck) -> Rule:
-        made = Rule(id, name, check.__doc__, severity, "solid", (), topics, since)
+        made = Rule(id, name, check.__doc__, severity, "solid", (), topics, since, threat=threat)
         made.kinds, made._text_check = kinds, check
         return made
 

@@ -58,7 +58,7 @@ def kl_twice(run: object) -> tuple[()]:
     return ()
 
 
-@rule("SEC01", "open-server", severity="warning", evidence="refuted", topics=("server", "security"))
+@rule("SEC01", "open-server", severity="warning", evidence="refuted", topics=("server", "security"), threat="5.5")
 def open_server(run: object) -> tuple[()]:
     """The server listens to everyone."""
     return ()

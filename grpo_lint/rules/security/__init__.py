@@ -1,0 +1,1 @@
+"""Credentials in the text, and servers that do what anybody asks."""
