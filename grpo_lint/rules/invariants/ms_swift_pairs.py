@@ -1,7 +1,8 @@
-"""INV712 to INV718: ms-swift's engine, its processes, and arguments of which one needs or forbids another."""
+"""INV712 to INV719: ms-swift's engine, its processes, and arguments of which one needs or forbids another."""
 
 from __future__ import annotations
 
+from grpo_lint.diagnostics import WARNING
 from grpo_lint.rules.invariants.launchers import VISIBLE, visible_gpus
 from grpo_lint.rules.invariants.ms_swift import LAUNCH
 from grpo_lint.rules.invariants.relation import (
@@ -10,6 +11,7 @@ from grpo_lint.rules.invariants.relation import (
     environment,
     given,
     listed,
+    number,
     processes,
     relation,
     relations,
@@ -24,8 +26,10 @@ if TYPE_CHECKING:
 
 SIZES = "--per_device_train_batch_size 1 --gradient_accumulation_steps 1 --num_generations 8"
 PACKAGE = "ms-swift"
+MOST = 0.8
+"""The share of a GPU from which on an engine that never sleeps leaves too little for training."""
 ARGUMENTS = "ms-swift 4.0.0 to 4.6.0 `arguments/rlhf_args.py`"
-COLOCATED = "--use_vllm true --vllm_mode colocate"
+COLOCATED = "--use_vllm true --vllm_mode colocate --sleep_level 1"
 
 
 def rlhf(run: RunConfig) -> bool:
@@ -259,6 +263,37 @@ def engine_size(o: Operands) -> Iterator[Finding]:
             "world",
             "mode",
             help=f"set it to {listed(divisors(o.world, 64))}",
+        )
+
+
+@relation(
+    "INV719", "engine-keeps-the-memory-of-swift", "ms_swift",
+    vllm=given("--use_vllm"), mode=given("--vllm_mode"), share=number("--vllm_gpu_memory_utilization", otherwise=0.9),
+    sleep=given("--sleep_level"), kind=given("--rlhf_type"),
+    when=rlhf, severity=WARNING,
+    mentions=("vllm",),
+    topics=("memory", "rollout"),
+    bad=f"{LAUNCH} {SIZES} --use_vllm true --vllm_mode colocate",
+    good=f"{LAUNCH} {SIZES} {COLOCATED} --vllm_gpu_memory_utilization 0.5",
+    target="ms-swift=4.6.0",
+    unless=f"Below {MOST}, and with an engine that sleeps while the trainer works, nothing is said.",
+    source="ms-swift 3.9.3, 4.6.0 (`rlhf_trainers/args_mixin.py`): `vllm_gpu_memory_utilization` is 0.9 by default, "
+    "and `sleep_level` 0.",
+)  # fmt: skip
+def memory(o: Operands) -> Iterator[Finding]:
+    """A colocated engine takes its share of each GPU when it starts, nine tenths by default, and keeps it.
+
+    What is left has to hold the trained model, its gradients, the optimizer and the activations.
+    """
+    awake = o.sleep in (None, 0)
+    if o.vllm is True and o.mode == "colocate" and o.kind == "grpo" and awake and o.share >= MOST and o.run.complete:
+        yield o.fault(
+            "share",
+            f"{o('share')} with {o('mode')} and no --sleep_level: the engine keeps that share of each GPU while the"
+            " trainer works in what is left",
+            "mode",
+            "sleep",
+            help="set --sleep_level 1, and --vllm_gpu_memory_utilization to 0.5 or so",
         )
 
 

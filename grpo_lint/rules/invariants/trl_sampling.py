@@ -1,4 +1,4 @@
-"""INV531 to INV534: how TRL's online trainers sample, and the lengths and modes of their engine."""
+"""INV531 to INV534, INV538: how TRL's online trainers sample, and lengths, modes and memory of their engine."""
 
 from __future__ import annotations
 
@@ -122,6 +122,38 @@ def other_mode(o: Operands) -> Iterator[Finding]:
                 "mode",
                 help="give it to trl vllm-serve" if o.mode == "server" else f"set {MODE} server, or remove it",
             )
+
+
+MOST = 0.8
+"""The share of a GPU from which on an engine that never sleeps leaves too little for training."""
+
+
+@relation(
+    "INV538", "engine-keeps-the-memory", "trl",
+    vllm=flag("--use_vllm"), mode=value(MODE), share=given("--vllm_gpu_memory_utilization"),
+    sleep=flag("--vllm_enable_sleep_mode"),
+    when=grpo, severity=WARNING, since="0.18.0",
+    mentions=("vllm_gpu_memory_utilization",),
+    topics=("memory", "rollout"),
+    bad=f"{ENTRY} --use_vllm True {MODE} colocate --vllm_gpu_memory_utilization 0.9",
+    good=f"{ENTRY} --use_vllm True {MODE} colocate --vllm_gpu_memory_utilization 0.3",
+    unless=f"Below {MOST}, and with an engine that sleeps while the trainer works, nothing is said.",
+    source="TRL 0.18.2 to 1.16.0: handed to vLLM as `gpu_memory_utilization`; default 0.3. vLLM takes that share of "
+    "the whole GPU when it starts. huggingface/trl#2688.",
+)  # fmt: skip
+def memory(o: Operands) -> Iterator[Finding]:
+    """A colocated engine takes its share of each GPU when it starts, and keeps it while the trainer works.
+
+    What is left has to hold the trained model, its gradients, the optimizer and the activations.
+    """
+    if o.vllm and o.mode == "colocate" and not o.sleep and type(o.share) in (int, float) and o.share >= MOST:
+        yield o.fault(
+            "share",
+            f"{o('share')} with {o('mode')}: the engine keeps that share of each GPU while the trainer works in what"
+            " is left",
+            "mode",
+            help="set it to 0.3 or so, or add --vllm_enable_sleep_mode True",
+        )
 
 
 RULES: tuple[Rule, ...] = tuple(relations(globals()))

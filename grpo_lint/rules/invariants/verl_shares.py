@@ -107,8 +107,8 @@ def spanning(o: Operands) -> Iterator[Finding]:
     elif o.tp > o.gpus:
         yield o.fault(
             "tp",
-            f"rollout {o('tp')} > {o.gpus} GPUs of a node: each engine spans {o.tp // o.gpus} nodes, and each layer's"
-            " activations cross the network for every token",
+            f"rollout {o('tp')} > {o.gpus} GPU{'s' * (o.gpus != 1)} of a node: each engine spans {o.tp // o.gpus}"
+            " nodes, and each layer's activations cross the network for every token",
             "gpus",
             help=f"set {TP} to {o.gpus} or less, if the model fits into one node",
             severity=NOTE,
