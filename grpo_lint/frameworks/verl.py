@@ -58,7 +58,7 @@ def unify(run: RunConfig) -> None:
         if not setting.unset:
             fields[field] = setting
     strategy = option(run, f"{ACTOR}.strategy")
-    fields["fsdp_mode"] = strategy.map(lambda name: MODES.get(name, name))
+    fields["fsdp_mode"] = strategy.map(lambda name: MODES.get(str(name), name))
     megatron = strategy.value == "megatron" if strategy.known else run.engine == "megatron"
     fields["gradient_clipping"] = _gradient_clipping(run, megatron)
     fields["lora_rank"] = _lora_rank(run, megatron)

@@ -94,9 +94,9 @@ def test_what_the_ranks_drop_is_an_error_only_where_it_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("total", "limit", "found"), [(28, 0, [1, 2, 4, 7, 14, 28]), (7, 64, [1, 7]), (12, 4, [1, 2, 3, 4])]
+    ("total", "limit", "found"), [(28, 64, [1, 2, 4, 7, 14, 28]), (7, 64, [1, 7]), (12, 4, [1, 2, 3, 4]), (7.5, 64, [])]
 )
-def test_divisors(total: int, limit: int, found: list[int]) -> None:
+def test_divisors(total: float, limit: int, found: list[int]) -> None:
     assert divisors(total, limit) == found
 
 

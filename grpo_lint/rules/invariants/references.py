@@ -1,6 +1,8 @@
-"""Values of Hydra's that refer to another option: `${a.b}`, `${oc.select:a.b,0}`."""
+"""Values that refer to another option, `${a.b}`, `${oc.select:a.b,0}`, and values to compute with."""
 
 from __future__ import annotations
+
+from math import isfinite
 
 
 def reference(text: str) -> tuple[str, str | None]:
@@ -15,3 +17,15 @@ def reference(text: str) -> tuple[str, str | None]:
 def _consists(text: str, more: str) -> bool:
     """Whether a text consists of letters, digits and some more characters."""
     return text != "" and all(char.isalnum() or char in more for char in text)
+
+
+def computable(value: object, kind: str) -> bool:
+    """Whether a relation can compute with a value: `.inf` is a number to YAML, and 0 processes to a variable."""
+    if type(value) not in (int, float) or not isfinite(value):  # type: ignore[arg-type]
+        return False
+    return kind != "processes" or value > 0  # type: ignore[operator]
+
+
+def counted(value: object) -> object:
+    """A number that an option's parser takes as text."""
+    return int(value) if isinstance(value, str) and value.isascii() and value.isdigit() else value

@@ -23,7 +23,7 @@ from grpo_lint.diagnostics import ERROR, WARNING
 from grpo_lint.frameworks import deepspeed, verl
 from grpo_lint.rules.avoidance.verl_run import launched, own_trainer
 from grpo_lint.rules.invariants.launchers import placeholder, world_size
-from grpo_lint.rules.invariants.references import reference
+from grpo_lint.rules.invariants.references import computable, counted, reference
 from grpo_lint.rules.rule import Finding, Rule, dedent
 from grpo_lint.runconfig import default, release
 from grpo_lint.unified import UNSET, Setting, unknown
@@ -202,14 +202,14 @@ class Relation(Rule):
             if operand.kind in ("given", "told") and not setting.explicit:
                 setting = UNSET
             if operand.kind == "number" and framework in LINES:
-                setting = setting.map(_counted)
+                setting = setting.map(counted)
             if operand.kind == "flag" and setting.unset and not _told(o.run, framework):
                 reason = reason or f"{operand.keys[0]}: not all arguments are known"
             if name == "nodes" and placeholder(setting):
                 setting = unknown("one node, unless the cluster says otherwise", *setting.chain)
             if not setting.decided:
                 reason = reason or f"{setting.key or name}: {setting.reason or 'it has more than one value'}"
-            elif operand.kind in ("number", "field", "processes") and type(setting.value) not in (int, float):
+            elif operand.kind in ("number", "field", "processes") and not computable(setting.value, operand.kind):
                 return None
             else:
                 o.put(name, setting, setting.value is True if operand.kind == "flag" else setting.value)
@@ -350,11 +350,6 @@ def _told(run: RunConfig, framework: str) -> bool:
     return run.complete or framework not in LINES
 
 
-def _counted(value: object) -> object:
-    """A number that an option's parser takes as text."""
-    return int(value) if isinstance(value, str) and value.isascii() and value.isdigit() else value
-
-
 LINES = ("openrlhf", "slime", "megatron", "vllm", "sglang")
 """Frameworks whose options stand on a command line alone."""
 
@@ -383,9 +378,9 @@ def is_launched(run: RunConfig) -> bool:
     return bool(_remembered(run, verl.NAME, launched, lambda: launched(run)))
 
 
-def divisors(total: int, limit: int = 0) -> list[int]:
-    """The divisors of a number, smallest first, up to `limit` where one is given."""
-    return [n for n in range(1, min(total, limit or total) + 1) if total % n == 0]
+def divisors(total: float, limit: int) -> list[int]:
+    """The divisors of a number, smallest first, up to `limit`."""
+    return [n for n in range(1, limit + 1) if n <= total and total % n == 0]
 
 
 def listed(numbers: Iterable[object]) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import gcd
+
 from grpo_lint.diagnostics import ERROR, NOTE, WARNING
 from grpo_lint.frameworks.verl import ACTOR, ROLLOUT
 from grpo_lint.rules.avoidance.verl_run import fsdp, megatron
@@ -222,7 +224,7 @@ def batch_over_gpus(o: Operands) -> Iterator[Finding]:
     """A batch's responses are dealt out to all GPUs in equal shares."""
     total, world = o.batch * o.n, o.gpus * o.nodes
     if world > 0 and total % world and not o.dynamic:
-        fitting = next((b for b in range(int(o.batch) + 1, int(o.batch) + world + 1) if b * o.n % world == 0), 0)
+        step = world // gcd(o.n, world) if type(total) is type(world) is int and total > 0 else 0
         yield o.fault(
             "batch",
             f"{o('batch')} x {o('n')} = {total} responses are not a multiple of {world} GPUs, which verl refuses",
@@ -230,7 +232,7 @@ def batch_over_gpus(o: Operands) -> Iterator[Finding]:
             "gpus",
             "nodes",
             label="can't be dealt out evenly",
-            help=f"set {BATCH} to {fitting}, the next that fits",
+            help=f"set {BATCH} to {(o.batch // step + 1) * step}, the next that fits" if step else "",
         )
 
 

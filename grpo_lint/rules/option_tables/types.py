@@ -264,7 +264,7 @@ def _of_word(key: str, setting: Setting) -> Iterator[Finding]:
         yield Finding(f"verl takes a name for {key}, and {setting.value} is none", setting, help=help)
     elif choices and setting.value not in choices and "${" not in setting.value:
         yield Finding(f"verl refuses {key}={setting.value}: its choices are {', '.join(choices)}", setting)
-    elif key in SLIPS or key == "algorithm.adv_estimator":
+    elif isinstance(setting.value, str) and (key in SLIPS or key == "algorithm.adv_estimator"):
         name = _name_meant(key, setting.value)
         if name:
             message = f"verl refuses {key}={setting.value}: no release has that name"

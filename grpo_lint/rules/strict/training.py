@@ -32,7 +32,7 @@ WITH_CRITIC = frozenset(("gae", "ppo"))
 def no_group(run: RunConfig) -> Verdict | None:
     """Not applicable where the estimator is known to compare no group."""
     estimator = run.algorithm
-    if estimator.known and estimator.value in UNGROUPED:
+    if estimator.known and str(estimator.value) in UNGROUPED:
         return inapplicable(f"{estimator.value} compares no group of responses", estimator)
     return None
 
@@ -93,7 +93,7 @@ def group_by_prompt(run: RunConfig) -> Verdict:
     demand, help_ = "asks for advantages that are grouped by prompt", "use grpo or another group-relative estimator"
     if told.known and told.value is False:
         return fails(told, "group_by_prompt", demand, "group by prompt")
-    if estimator.known and estimator.value in UNGROUPED:
+    if estimator.known and str(estimator.value) in UNGROUPED:
         return fails(estimator, "algorithm", demand, help_)
     undecided = hidden(("group_by_prompt", told), ("algorithm", estimator))
     if undecided is not None:
@@ -213,7 +213,7 @@ def critic_on_small_gpu(run: RunConfig) -> Verdict:
     """
     critic, memory = run.use_critic, run.gpu_memory
     if critic.unset and run.algorithm.known:
-        critic = run.algorithm.map(lambda name: name in WITH_CRITIC)
+        critic = run.algorithm.map(lambda name: str(name) in WITH_CRITIC)
         critic = critic if critic.value else run.use_critic
     undecided = hidden(("use_critic", critic))
     if undecided is not None or critic.unset:
