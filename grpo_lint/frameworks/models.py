@@ -19,13 +19,15 @@ _MIXTURES = lazy(
     | -A\d+(?:\.\d+)?B\b            # Qwen1.5-MoE-A2.7B, Qwen2-57B-A14B
     | \bMixtral
     | \bDeepSeek-(?:V2|V3|MoE)
+    | \bDeepSeek-R1(?:-Zero|-0528)?(?:[-_](?:bf16|fp8|awq|w\d+a\d+))*/?$     # not those distilled into Qwen and Llama
+    | \bKimi-K2
     | \bgpt-oss-
     | [-_]MoE\b
     | \bOLMoE\b
     """
 )
 
-_IN_MIXTURES = ("-a", "mixtral", "deepseek-", "gpt-oss-", "moe")
+_IN_MIXTURES = ("-a", "mixtral", "deepseek-", "gpt-oss-", "moe", "kimi-k2")
 """Each of the names above holds one of these."""
 
 _DENSE = lazy(
