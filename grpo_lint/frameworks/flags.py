@@ -41,6 +41,12 @@ MANY = 1_000_000
 """The most values of an option that takes any number of them."""
 
 
+FLAGS_AFTER_ALL = frozenset(
+    ("--disable-cuda-graph", "--enable-dp-attention", "--enable-flashinfer-allreduce-fusion", "--sampling-backend")
+)
+"""Fields of SGLang's that make no flag, and whose flags its parser adds by hand (0.5.23, srt/server_args.py)."""
+
+
 class Kind:
     """How an option takes values: between `least` and `most` words, `const` where it may stand alone."""
 
@@ -171,7 +177,7 @@ class Dialect:
             if own not in options or options[own]["spells"][-1][1] < len(table.releases) - 1:  # renamed since
                 own = self.aliases(table_name).get(own, own)
             entry = options.get(own)
-            if entry is not None and not (entry.get("more", {}).get("no_cli") and own != "--disable-cuda-graph"):
+            if entry is not None and (own in FLAGS_AFTER_ALL or not entry.get("more", {}).get("no_cli")):
                 return (prefix + own.removeprefix("--") if prefix else own), entry
         return None
 

@@ -33,7 +33,8 @@ def oracle(table_name: str, abbreviates: bool) -> argparse.ArgumentParser:
         more, type_ = entry.get("more", {}), entry["type"].lower()
         names = [name, *entry.get("aliases", ())]
         keys_of_json = table_name == "vllm" and ("." in name or "dict" in type_)
-        if not name.startswith("--") or more.get("no_cli") or keys_of_json:
+        by_hand = name in flags.FLAGS_AFTER_ALL
+        if not name.startswith("--") or (more.get("no_cli") and not by_hand) or keys_of_json:
             continue
         action = str(more.get("action", ""))
         settings: dict[str, Any] = {"dest": name, "default": argparse.SUPPRESS}
@@ -162,3 +163,14 @@ def test_what_follows_two_dashes_is_no_option() -> None:
     arguments = flags.parse(words, megatron.DIALECT)
     assert [given.kind.name for given in arguments.given] == ["--bf16"]
     assert [word.text for word in arguments.positionals] == ["--fp16"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["--disable-cuda-graph", "--enable-dp-attention", "--enable-flashinfer-allreduce-fusion", "--sampling-backend"],
+)
+def test_flags_that_sglang_adds_by_hand_are_themselves(name: str) -> None:
+    """And no beginning of another one, such as --enable-dp-attention-local-control-broadcast."""
+    kind = sglang.DIALECT.kind(name)
+    assert kind is not None
+    assert kind.name == name
