@@ -32,7 +32,7 @@ def oracle(table_name: str, abbreviates: bool) -> argparse.ArgumentParser:
         entry = table.options[name]
         more, type_ = entry.get("more", {}), entry["type"].lower()
         names = [name, *entry.get("aliases", ())]
-        keys_of_json = table_name == "vllm" and ("." in name or "dict" in type_)
+        keys_of_json = "dict" in type_ or (table_name == "vllm" and "." in name)
         by_hand = name in flags.FLAGS_AFTER_ALL
         if not name.startswith("--") or (more.get("no_cli") and not by_hand) or keys_of_json:
             continue
