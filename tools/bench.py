@@ -19,6 +19,10 @@ import sys
 import tempfile
 from pathlib import Path
 from statistics import median
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 SCRIPT = """\
 #!/usr/bin/env bash
@@ -152,13 +156,13 @@ def many(folder: Path, number: int) -> None:
         print(f"{number:,} .{suffix} files   {seconds:6.2f} s   {each:5.2f} ms each   {peak / 1024:4.0f} MB")
 
 
-def run(words: list[str], folder: Path) -> tuple[float, int]:
-    """Processor seconds and peak KiB of a command, which has to end with 0 or 1."""
+def run(words: list[str], folder: Path, codes: Sequence[int] = (0, 1)) -> tuple[float, int]:
+    """Processor seconds and peak KiB of a command, which has to end with one of some exit codes."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    process = subprocess.Popen(words, cwd=folder, stdout=subprocess.DEVNULL, env=environment)
+    process = subprocess.Popen(words, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment)
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode not in (0, 1):
+    if process.returncode not in codes:
         sys.exit(f"{words}: exit code {process.returncode}")
     return usage.ru_utime + usage.ru_stime, usage.ru_maxrss
 
