@@ -7,6 +7,7 @@ import os
 from grpo_lint.discover import kind_of
 from grpo_lint.frameworks import deepspeed, models, registry, verl
 from grpo_lint.frameworks.documents import WRITTEN, read_written
+from grpo_lint.located import Problem
 from grpo_lint.runconfig import Options, RunConfig, Version
 from grpo_lint.unified import Origin, Setting, unknown
 from grpo_lint.versions import Evidence
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from grpo_lint.frameworks.launchers import Request
     from grpo_lint.frameworks.registry import Reader
     from grpo_lint.launch import Launch
-    from grpo_lint.located import Problem, Value, Word
+    from grpo_lint.located import Value, Word
     from grpo_lint.source import SourceFile, Span
     from grpo_lint.syntax.document import Document
     from grpo_lint.syntax.excerpt import Excerpt
@@ -47,14 +48,29 @@ PLATFORM, GPU_LIMIT = "kubernetes", "resources.limits"
 """Under this name a run's options hold the accelerators that its container asks for."""
 
 
+MAX_RUNS = 500
+"""Runs that are read of one file. The largest published sweeps have some dozens; judging so many takes a second."""
+
+
 class Reading:
     """What one file yields: its runs, and what its readers refused."""
 
-    __slots__ = ("problems", "runs")
+    __slots__ = ("cut", "problems", "runs")
 
     def __init__(self) -> None:
         self.runs: list[RunConfig] = []
         self.problems: list[Problem] = []
+        self.cut = False
+
+    def full(self, at: Span) -> bool:
+        """Whether there are so many runs that no more are read. The first place where one is left out is told."""
+        if len(self.runs) < MAX_RUNS:
+            return False
+        if not self.cut:
+            self.cut = True
+            message = f"{MAX_RUNS} runs are read of one file; the rest was not read"
+            self.problems.append(Problem(message, at, kind="gave-up", fatal=True))
+        return True
 
 
 class Assembler:
@@ -92,8 +108,11 @@ class Assembler:
         if not readers and not commands:
             return
         consumer = readers[0].yaml if readers else "pyyaml"
-        for at, document in enumerate(_documents(source, kind, consumer)):
+        resolved = {consumer: _documents(source, kind, consumer)}
+        for at, document in enumerate(resolved[consumer]):
             root = document.root
+            if root is not None and reading.full(root.span):
+                break
             reader = root and next((r for r in readers if r.load().recognises_document(root)), None)
             if root is not None and not reader and commands:
                 from grpo_lint.hosts import read_commands
@@ -102,7 +121,9 @@ class Assembler:
             if root is None or not reader:
                 continue
             if kind == "yaml" and reader.yaml != consumer:
-                document = _documents(source, kind, reader.yaml)[at]
+                if reader.yaml not in resolved:
+                    resolved[reader.yaml] = _documents(source, kind, reader.yaml)
+                document = resolved[reader.yaml][at]
                 root = document.root or root
             reading.problems += document.problems
             run = self._new(reader.name, root)
@@ -179,6 +200,8 @@ class Assembler:
         reader = root and next((r for r in readers if r.load().recognises_document(root)), None)
         if root is not None and reader:
             run = self._new(reader.name, root)
+            if reading.full(body.span):
+                return
             reading.problems += reader.load().read_document(root, path, run, self.repository)
             self._finish(run, path, reading)
 
@@ -222,6 +245,8 @@ class Assembler:
 
         Whether any framework recognised it.
         """
+        if reading.full(launch.word.span):
+            return False
         folder = os.path.dirname(path)
         run = self._started(launch, folder)
         reader = self._reader_of(launch, folder)
