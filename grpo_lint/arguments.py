@@ -56,6 +56,9 @@ class Options:
     write_baseline: str | None = None
     diff_file: str | None = None
     diff_base: str | None = None
+    fix: bool = False
+    unsafe_fixes: bool = False
+    diff: bool = False
     stdin: bool = False
     stdin_filename: str | None = None
     statistics: bool = False
@@ -91,6 +94,11 @@ class Options:
     symptom: list[str] | None = None
     log: list[str] | None = None
     reasons: bool = False
+
+    @property
+    def reads_stdin(self) -> bool:
+        """Whether standard input is what is linted."""
+        return self.stdin or self.stdin_filename is not None
 
 
 def parser(command: str) -> ArgumentParser:
@@ -152,6 +160,7 @@ def _add_check(parser: ArgumentParser) -> None:
     parser.add_argument("--version", "-V", action="store_true", help="print the version and exit")
     parser.add_argument("--completion", choices=("bash", "zsh", "fish"), help="print a script for a shell's completion")
     _add_rules(parser)
+    _add_fixes(parser)
     _add_files(parser)
     _add_sources(parser)
 
@@ -307,6 +316,15 @@ def _add_rules(parser: ArgumentParser) -> None:
         metavar="FILE",
         help="report findings on lines that a unified diff touches only; - reads it from input",
     )
+
+
+def _add_fixes(parser: ArgumentParser) -> None:
+    group = parser.add_argument_group("fixes")
+    group.add_argument("--fix", action="store_true", help="write the safe fixes into the files")
+    group.add_argument(
+        "--unsafe-fixes", action="store_true", help="with --fix or --diff: the fixes that change a run, too"
+    )
+    group.add_argument("--diff", action="store_true", help="print what --fix would change, and write nothing")
 
 
 def _add_files(parser: ArgumentParser) -> None:

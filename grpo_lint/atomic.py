@@ -7,12 +7,16 @@ import stat
 
 
 def write(path: str, text: str) -> None:
-    """Replace a file's text, or make the file. Raises OSError, and the file then is as it was.
+    """Replace a file's text, or make the file. Raises OSError, and the file then is as it was."""
+    write_bytes(path, text.encode("utf-8", "backslashreplace"))
 
-    The text goes to a new file beside it, which takes the old one's mode and then its place. A link stays a link. What
+
+def write_bytes(path: str, data: bytes) -> None:
+    """Replace a file's bytes, or make the file. Raises OSError, and the file then is as it was.
+
+    The bytes go to a new file beside it, which takes the old one's mode and then its place. A link stays a link. What
     is no regular file (`/dev/stdout`, a pipe) is written to as it is.
     """
-    data = text.encode("utf-8", "backslashreplace")
     target = os.path.realpath(path)
     try:
         mode: int | None = os.stat(target).st_mode

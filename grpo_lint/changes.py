@@ -15,7 +15,7 @@ from grpo_lint.settings import SettingsError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from typing import TypeAlias
 
     from grpo_lint.diagnostics import Diagnostic, Label
@@ -53,6 +53,24 @@ class Changes:
     def add_whole(self, path: str) -> None:
         """Count all of a file, by its path from the root, as changed."""
         self._lines.setdefault(os.path.realpath(os.path.join(self._root, path)), []).append((1, sys.maxsize))
+
+    def move(self, path: str, edits: Iterable[tuple[int, int, int]]) -> None:
+        """Let the lines of a file, by its resolved path, move with edits of it: (first line, last, lines it gains).
+
+        What is edited on a line of the change stays part of it.
+        """
+        ranges = self._lines.get(path, [])
+        for _, last, gained in sorted(edits, reverse=True):
+            for at, (low, high) in enumerate(ranges):
+                low, high = (line + gained if line > last else line for line in (low, high))
+                ranges[at] = (low, max(low, high))
+
+    def copy(self) -> dict[str, Ranges]:
+        """What `restore` takes."""
+        return {path: list(ranges) for path, ranges in self._lines.items()}
+
+    def restore(self, lines: dict[str, Ranges]) -> None:
+        self._lines = lines
 
     def touch(self, diagnostic: Diagnostic) -> bool:
         """Whether a place of a finding, its own or a related one, is on a line of the change."""

@@ -158,49 +158,83 @@ def _check(options: Options) -> int:
 
         write(settings, sys.stdout)
         return CLEAN
-    report = _lint(options, settings, paths, texts)
+    linting = _Linting(options, settings, paths, texts)
+    if options.fix or options.diff or options.unsafe_fixes:
+        from grpo_lint.commands.fix import fixed
+
+        report, edited = fixed(options, paths, texts, linting.look, linting.changes)
+        if options.diff:
+            return FAILED if report.errors else FOUND if edited else CLEAN
+    else:
+        report, _ = linting.look({})
+    linting.conclude(report)
     for format, path in outputs:
-        _write(format, path, report, options.color)
+        _write(format, path, report, options)
     if options.statistics:
         from grpo_lint.statistics import write as write_statistics
 
-        write_statistics(report, sys.stderr if options.output else sys.stdout)
+        write_statistics(report, sys.stderr if options.output or (texts and options.fix) else sys.stdout)
     if report.errors:
         return FAILED
     return FOUND if settings.fail_on != "never" and report.fails(settings.fail_on) else CLEAN
 
 
-def _lint(options: Options, settings: Settings, paths: Sequence[str], given: dict[str, bytes]) -> Report:
-    """The report, without the findings that a baseline or a diff leaves out."""
-    from grpo_lint.arguments import UsageError
-    from grpo_lint.engine import MissingPath
-    from grpo_lint.terminal import progress
+class _Linting:
+    """What the command line asks to lint: a look at it gives the findings that no baseline or diff leaves out."""
 
-    if options.write_baseline is not None and (options.baseline or options.diff_file or options.diff_base):
-        told = "neither --baseline nor --diff-file nor --diff-base goes with it"
-        raise UsageError(f"--write-baseline: it takes all findings, so {told}")
-    changes = _changes(options, paths, given)
-    known = _baseline(options.baseline) if options.baseline is not None else None
-    shown = progress()
-    try:
-        report = _linter(options)(settings, given, shown).check(paths)
-    except MissingPath as error:
-        raise UsageError(f"{error}: there is no such file or directory") from None
-    finally:
-        if shown is not None:
-            shown.clear()
-    if options.write_baseline is not None:
+    def __init__(self, options: Options, settings: Settings, paths: Sequence[str], given: dict[str, bytes]) -> None:
+        from grpo_lint.arguments import UsageError
+
+        into = options.write_baseline
+        if into is not None and (options.baseline or options.diff_file or options.diff_base):
+            told = "neither --baseline nor --diff-file nor --diff-base goes with it"
+            raise UsageError(f"--write-baseline: it takes all findings, so {told}")
+        self.settings = settings
+        self.paths = paths
+        self.given = given
+        self.changes = _changes(options, paths, given)
+        self._into = into
+        self._linter = _linter(options)
+        self._known = _baseline(options.baseline) if options.baseline is not None else None
+
+    def look(self, edited: dict[str, bytes]) -> tuple[Report, set[str]]:
+        """The report, and the resolved path of each file looked at. `edited` files read as if they had these bytes."""
+        from grpo_lint.arguments import UsageError
+        from grpo_lint.engine import MissingPath
+        from grpo_lint.terminal import progress
+
+        shown = progress()
+        linter = self._linter(self.settings, self.given, shown, edited)
+        try:
+            report = linter.check(self.paths)
+        except MissingPath as error:
+            raise UsageError(f"{error}: there is no such file or directory") from None
+        finally:
+            if shown is not None:
+                shown.clear()
+        if self._known is not None:
+            self._known.apply(report, self.paths)
+        if self.changes is not None:
+            self.changes.narrow(report)
+        return report, linter.seen
+
+    def conclude(self, report: Report) -> None:
+        """Write the baseline that is asked for; what is in it no longer counts."""
+        if self._into is None:
+            return
         from grpo_lint.baseline import Baseline
         from grpo_lint.reporters.characters import count
 
-        known = Baseline.of(options.write_baseline, report.diagnostics)
+        known = Baseline.of(self._into, report.diagnostics)
         known.save()
-        _say(f"{count(len(report.diagnostics), 'finding')} written to {options.write_baseline}")
-    if known is not None:
-        known.apply(report, paths)
-    if changes is not None:
-        changes.narrow(report)
-    return report
+        _say(f"{count(len(report.diagnostics), 'finding')} written to {self._into}")
+        known.apply(report, self.paths)
+
+
+def _baseline(path: str) -> Baseline:
+    from grpo_lint.baseline import Baseline
+
+    return Baseline.load(path)
 
 
 def _linter(options: Options) -> type[Linter]:
@@ -242,14 +276,9 @@ def _changes(options: Options, paths: Sequence[str], given: dict[str, bytes]) ->
     return Changes(data.decode("utf-8", "surrogateescape"))
 
 
-def _baseline(path: str) -> Baseline:
-    from grpo_lint.baseline import Baseline
-
-    return Baseline.load(path)
-
-
-def _write(format: str, path: str, report: Report, color: str) -> None:
+def _write(format: str, path: str, report: Report, options: Options) -> None:
     from grpo_lint.outputs import write_to
     from grpo_lint.reporters import write
 
-    write_to(path, f"{format}={path}", color, lambda out, style: write(format, report, out, style))
+    aside = options.fix and options.reads_stdin  # standard output has the fixed text
+    write_to(path, f"{format}={path}", options.color, lambda out, style: write(format, report, out, style), aside)

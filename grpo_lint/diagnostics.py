@@ -36,15 +36,23 @@ class Label:
 class Fix:
     """Edits that remove the finding: (span, replacement) pairs that don't overlap.
 
-    `safe` means that the run gets what its author evidently meant; anything that changes training is unsafe.
+    `safe` means that the run gets what its author evidently meant, or nothing else than before; anything that changes
+    training is unsafe. `reach` are the places whose readers the edits concern: by default the places that they
+    replace, else, such as for a key that is added to a file, the section that they change.
     """
 
-    __slots__ = ("edits", "safe", "title")
+    __slots__ = ("edits", "reach", "safe", "title")
 
-    def __init__(self, title: str, edits: tuple[tuple[Span, str], ...], safe: bool) -> None:
+    def __init__(
+        self, title: str, edits: tuple[tuple[Span, str], ...], safe: bool, reach: tuple[Span, ...] = ()
+    ) -> None:
         self.title = title
         self.edits = edits
         self.safe = safe
+        self.reach = reach or tuple(span for span, _ in edits)
+
+    def __repr__(self) -> str:
+        return f"Fix({self.title!r}, {self.edits!r}, safe={self.safe})"
 
 
 class Diagnostic:

@@ -40,6 +40,21 @@ _MEANT = re.compile(
 """What only an instruction starts with: `ignore NOT07`, `disable=NOT07`. Other text after the mark is prose."""
 
 
+_OTHERS = re.compile(
+    r"[ \t]*((?:ignore|disable|suppress|skip|noqa|nolint)(?:[ \t]*[=:][ \t]*|[ \t]+)"
+    r"([A-Za-z]+\d+(?:,[ \t]*[A-Za-z]+\d+)*))(?!\S)",
+    re.IGNORECASE,
+)
+"""An instruction in another linter's words, with the ids that it names."""
+
+
+def meant(span: Span) -> tuple[Span, str] | None:
+    """(place, ids) of the instruction in a comment that is none of ours but plainly meant as one: `disable=NOT07`."""
+    after = span.start + span.text.index(MARK) + len(MARK)
+    found = _OTHERS.match(span.file.text, after, span.end)
+    return (Span(span.file, found.start(1), found.end(1)), found.group(2)) if found else None
+
+
 class Item:
     """One rule of a directive, or one of its options: `NOT07`, `NOT07:rollout.n`."""
 

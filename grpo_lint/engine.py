@@ -4,25 +4,29 @@ from __future__ import annotations
 
 import os
 
-from grpo_lint.diagnostics import RANK, Diagnostic, Label, Notice
+from grpo_lint.diagnostics import RANK, Notice
 from grpo_lint.discover import DOCUMENTATION, Repository, head_is_relevant, kind_of, relevant, shown, walk
 from grpo_lint.frameworks import registry
 from grpo_lint.report import Report, Suppressed, Undecided
 from grpo_lint.run import Assembler, Reading, variants
 from grpo_lint.runconfig import Version
 from grpo_lint.selection import enforced, levels, meant, selected
-from grpo_lint.source import SourceFile, Span, Unreadable, decode, may_hold_credentials, read_bytes
-from grpo_lint.unified import Setting
+from grpo_lint.source import SourceFile, Unreadable, decode, may_hold_credentials, read_bytes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from grpo_lint.diagnostics import Diagnostic
     from grpo_lint.discover import Kind
     from grpo_lint.located import Problem
     from grpo_lint.rules.rule import Finding, Rule
     from grpo_lint.runconfig import RunConfig
     from grpo_lint.settings import Settings
+    from grpo_lint.source import Span
+
+    Key = tuple[str, Span]
+    """What a finding is known by: its rule and its place."""
 
 MARK = "grpo-lint:"
 """Stands in each comment that is addressed to us; without it, the code that reads them isn't even imported."""
@@ -55,8 +59,9 @@ class File:
 class Linter:
     """One linting: reads files, judges runs, and gathers what it found.
 
-    `given` holds the bytes of files that are not to be read from where they lie, by path. `progress` is told before
-    each file how many were looked at and what was found so far.
+    `given` holds the bytes of files that are not to be read from where they lie, by path, `edited` those of files that
+    lie there and are read as if they had these bytes, by resolved path. `progress` is told before each file how many
+    were looked at and what was found so far.
     """
 
     def __init__(
@@ -64,18 +69,23 @@ class Linter:
         settings: Settings,
         given: dict[str, bytes] | None = None,
         progress: Callable[[int, int], None] | None = None,
+        edited: dict[str, bytes] | None = None,
     ) -> None:
         self.settings = settings
         self.given = given or {}
+        self.edited = edited or {}
         self.progress = progress
         self.rules = selected(settings)
         self.levels = levels(self.rules, settings)
         self.notices: list[Notice] = []
         self.errors = False
         self.files = 0
+        self.seen: set[str] = set()  # resolved paths of all files that were looked at
         self.runs = 0
         self._undecided: dict[tuple[str, str], Undecided] = {}
-        self._found: dict[tuple[str, Span], Diagnostic] = {}
+        self._found: dict[Key, Diagnostic] = {}
+        self._times: dict[Key, int] = {}  # how often a reader told of a problem with the text
+        self._judged_runs: list[tuple[RunConfig, RunConfig, set[Key]]] = []  # (run, variant of it, its findings)
         self._assemblers: dict[str, Assembler] = {}  # by path that the user named
         self._repositories: dict[str, Assembler] = {}  # by root
         self._commented: list[File] = []
@@ -93,6 +103,7 @@ class Linter:
                 self._failed(file.path, error)
             if MARK in file.source.text:
                 self._commented.append(file)
+        self._keep_shared()
         kept, suppressed = self._suppress()
         least = RANK[self.settings.min_severity]
         return Report(
@@ -106,6 +117,14 @@ class Linter:
             tuple(one for one in suppressed if RANK[one.diagnostic.severity] >= least),
             tuple(self._repositories),
         )
+
+    def _keep_shared(self) -> None:
+        """Offer no fix that changes a run which is not at fault."""
+        fixable = {key: found for key, found in self._found.items() if found.fix is not None}
+        if fixable and self._judged_runs:
+            from grpo_lint.sharing import keep
+
+            keep(fixable, self._judged_runs, self._times)
 
     def _suppress(self) -> tuple[list[Diagnostic], list[Suppressed]]:
         """What was found, in order: the findings that count, and those that comments or the settings suppress."""
@@ -159,7 +178,7 @@ class Linter:
         for path in paths:
             if path not in self.given and not os.path.lexists(path):
                 raise MissingPath(path)
-        seen = set[str]()
+        seen = self.seen
         for path in paths:
             named = not os.path.isdir(path)
             for name in (path,) if named else walk(path, self._unlisted, self._left_out):
@@ -175,7 +194,7 @@ class Linter:
 
     def _read_file(self, path: str, below: str, named: bool) -> File | None:
         try:
-            data = self.given[path] if path in self.given else read_bytes(path)
+            data = self._bytes(path)
             kind = kind_of(path, data)
             ours = kind is not None and relevant(data, registry.markers(kind))
             if kind is None or not (ours or may_hold_credentials(data)):
@@ -199,6 +218,11 @@ class Linter:
             return None
         self.runs += len(reading.runs)
         return File(path, source, kind, reading, below)
+
+    def _bytes(self, path: str) -> bytes:
+        edited = self.edited.get(os.path.realpath(path)) if self.edited else None
+        given = self.given.get(path) if edited is None else edited
+        return read_bytes(path) if given is None else given
 
     def _holds_repository(self, path: str) -> bool:
         """Whether a path that the user named holds all of its repository."""
@@ -229,6 +253,8 @@ class Linter:
         """One for each repository, of however many files of it are named, so that what they share is read once."""
         if path not in self._assemblers:
             new = Repository.around(path)
+            for real, data in self.edited.items():
+                new.put(real, SourceFile(shown(real), decode(data)))
             same = self._repositories.setdefault(new.root, Assembler(new, self._targets))
             self._assemblers[path] = same
         return self._assemblers[path]
@@ -258,26 +284,32 @@ class Linter:
     def _judge_file(self, file: File) -> None:
         for problem in file.reading.problems:
             self._judge_text(problem)
-        for run in self.variants(file):
-            self._judge_run(run)
+        for run in file.reading.runs:
+            for variant in self._variants(run):
+                self._judged_runs.append((run, variant, self._judge_run(variant)))
 
     def variants(self, file: File) -> Iterator[RunConfig]:
         """The runs of a file, once for each combination of the values that their options may take."""
         for run in file.reading.runs:
-            for variant in variants(run):
-                if self.settings.hardware:
-                    from grpo_lint.hardware import assume
+            yield from self._variants(run)
 
-                    assume(variant, self.settings)
-                yield variant
+    def _variants(self, run: RunConfig) -> Iterator[RunConfig]:
+        for variant in variants(run):
+            if self.settings.hardware:
+                from grpo_lint.hardware import assume
+
+                assume(variant, self.settings)
+            yield variant
 
     def _judge_text(self, problem: Problem) -> None:
         for rule in self.rules:
             if problem.kind in rule.kinds and rule.text_check is not None:
                 for finding in rule.text_check(problem):
-                    self._add(rule, finding, problem.span, ())
+                    key = rule.id, self._add(rule, finding, problem.span, ()).primary.span
+                    self._times[key] = self._times.get(key, 0) + 1
 
-    def _judge_run(self, run: RunConfig) -> None:
+    def _judge_run(self, run: RunConfig) -> set[Key]:
+        """Judge a run, and return what its findings are known by."""
         frameworks = run.frameworks
         found = [
             (rule, finding) for rule in self.rules if rule.applies(frameworks) for finding in self._apply(rule, run)
@@ -286,8 +318,7 @@ class Linter:
             from grpo_lint.verdicts import with_strict_forms
 
             found = with_strict_forms(found, run, self.rules, self.settings.profile)
-        for rule, finding in found:
-            self._add(rule, finding, run.anchor, run.when)
+        return {(rule.id, self._add(rule, finding, run.anchor, run.when).primary.span) for rule, finding in found}
 
     def _apply(self, rule: Rule, run: RunConfig) -> Iterable[Finding]:
         reason = rule.undecided(run)
@@ -299,12 +330,17 @@ class Linter:
 
     def _add(self, rule: Rule, finding: Finding, anchor: Span, when: tuple[str, ...]) -> Diagnostic:
         """Make a finding a diagnostic; the same rule at the same place in several runs is one."""
-        diagnostic = located(rule, finding, anchor, when)
+        from grpo_lint.placement import diagnosed
+
+        diagnostic = diagnosed(rule, finding, anchor, when)
         diagnostic.severity = self.levels.get(rule.id, diagnostic.severity)
-        key = (rule.id, diagnostic.primary.span)
-        before = self._found.setdefault(key, diagnostic)
+        before = self._found.setdefault((rule.id, diagnostic.primary.span), diagnostic)
         if not diagnostic.when:
             before.when = ()
+        if before is not diagnostic and before.fix is not None:
+            from grpo_lint.sharing import agreed
+
+            before.fix = agreed(before.fix, diagnostic.fix)
         return before
 
 
@@ -329,71 +365,3 @@ def per_file(found: list[Diagnostic], settings: Settings) -> tuple[list[Diagnost
         else:
             suppressed.append(Suppressed(diagnostic, "per-file-ignores", reason))
     return kept, suppressed
-
-
-def located(rule: Rule, finding: Finding, anchor: Span, when: tuple[str, ...]) -> Diagnostic:
-    """A finding with its places: the marked value, where it came from, and what it collides with."""
-    at, label = finding.at, finding.label
-    others = list(finding.others)
-    related: list[Label] = []
-    if not isinstance(at, Setting):
-        span, key = at, ""
-    elif at.origin is None or at.origin.span is None:
-        (span, label), key = _stand_in(at, others, anchor, finding.message), at.key
-    else:
-        span, key = at.origin.span, at.key
-        related += [Label(place, _role(place, span)) for place in _innermost(at.origin.via)]
-        related += [Label(origin.span, "overrides this") for origin in at.chain[:-1] if origin.span is not None]
-    for other, text in others:
-        place = other.span if isinstance(other, Setting) else other
-        if place is not None:
-            related.append(Label(place, text))
-    return Diagnostic(
-        rule.id,
-        finding.severity or rule.severity,
-        finding.message,
-        Label(span, label),
-        tuple(label for label in _distinct(related) if label.span != span),
-        finding.help,
-        finding.fix if finding.fix and not any(span.masked for span, _ in finding.fix.edits) else None,
-        key,
-        when,
-    )
-
-
-def _innermost(places: tuple[Span, ...]) -> Iterator[Span]:
-    """Places without those that hold another of them: of `${N:-8}` and the 8 in it, the 8 is the value."""
-    for place in places:
-        if not any(
-            other is not place and other.file is place.file and place.start <= other.start and other.end <= place.end
-            for other in places
-        ):
-            yield place
-
-
-def _role(place: Span, value: Span) -> str:
-    """What a place on a value's way has to do with it: what set it stands before it, what uses it after."""
-    later = place.file.path == value.file.path and place.start > value.start
-    return "used here" if later else "the value comes from here"
-
-
-def _stand_in(at: Setting, others: list[tuple[Setting | Span, str]], anchor: Span, message: str) -> tuple[Span, str]:
-    """The place to mark for a value that stands nowhere, since it is a default: the first other one that does.
-
-    The default is told beside it, unless the message tells it already.
-    """
-    note = at.origin.note if at.origin is not None else ""
-    default = f"{at.key} is {at.value}: {note}" if note and at.key not in message else ""
-    for other, text in others:
-        place = other.span if isinstance(other, Setting) else other
-        if place is not None:
-            return place, "; ".join(part for part in (text, default) if part)
-    return anchor, default
-
-
-def _distinct(labels: list[Label]) -> Iterator[Label]:
-    seen = set[tuple[Span, str]]()
-    for label in labels:
-        if (label.span, label.text) not in seen:
-            seen.add((label.span, label.text))
-            yield label

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 PACKAGES = frozenset(
-    ("choices", "commands", "diagnosis", "frameworks", "recipes", "reporters", "reporters.html", "rules",
+    ("choices", "commands", "diagnosis", "fixing", "frameworks", "recipes", "reporters", "reporters.html", "rules",
      "rules.avoidance", "rules.invariants", "rules.option_tables", "rules.security", "rules.strict", "syntax",
      "syntax.hydra", "syntax.shell")
 )  # fmt: skip

@@ -39,14 +39,15 @@ def output(text: str, formats: tuple[str, ...] = ()) -> tuple[str, str]:
     return format, path
 
 
-def write_to(path: str, output: str, color: str, write: Callable[[TextIO, Style], None]) -> None:
-    """Let `write` write to standard output or, whole or not at all, to a file."""
+def write_to(path: str, output: str, color: str, write: Callable[[TextIO, Style], None], aside: bool = False) -> None:
+    """Let `write` write to standard output (`aside`: standard error) or, whole or not at all, to a file."""
     from grpo_lint.reporters import Style
 
     if not path:
         use_utf8()
-        write(discreet(sys.stdout), Style(colored(color), width()))
-        sys.stdout.flush()
+        stream = sys.stderr if aside else sys.stdout
+        write(discreet(stream), Style(colored(color, stream), width()))
+        stream.flush()
         return
     import io
 

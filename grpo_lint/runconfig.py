@@ -75,6 +75,11 @@ class Options:
             if not framework or name == framework:
                 yield key
 
+    def chains(self) -> Iterator[tuple[Origin, ...]]:
+        """The origins of every option that something sets, as they stand: no reference is followed."""
+        for setting in self._set.values():
+            yield setting.chain
+
     def all(self) -> Iterator[tuple[str, str, Setting]]:
         """`written`, then the defaults that nothing overrides."""
         yield from self.written()

@@ -101,6 +101,7 @@ class Suppressions:
                     directive.span,
                     "write `grpo-lint: ignore[RULE] reason` or `grpo-lint: ignore-file[RULE] reason`",
                     UNREADABLE,
+                    fix=self._readable(directive),
                 )
             elif require_reason and not directive.reason:
                 yield Problem(
@@ -112,7 +113,16 @@ class Suppressions:
             for item in directive.items:
                 if not self.meant(item.name):
                     text = f"no rule, prefix or topic is called {item.name!r}: this suppresses nothing"
-                    yield Problem(text, item.span, hint(item.name).removeprefix("; ").removesuffix("?"), UNKNOWN)
+                    help = hint(item.name).removeprefix("; ").removesuffix("?")
+                    yield Problem(text, item.span, help, UNKNOWN, fix=_named(item, help))
+
+    def _readable(self, directive: Directive) -> Fix | None:
+        """Write an instruction in our words where the rules that it means are plain: `ignore[X]` for `disable=X`."""
+        place = directives.meant(directive.span)
+        if place is None or not all(self.meant(name.strip()) for name in place[1].split(",")):
+            return None
+        text = f"ignore[{place[1]}]"
+        return Fix(f"write {text}", ((place[0], text),), safe=False)
 
     def unused(self, source: SourceFile, judged: Callable[[str], bool], own: bool) -> Iterator[Problem]:
         """The comments, or rules in them, that suppress nothing; those about the linter's own rules, or all others.
@@ -137,6 +147,15 @@ class Suppressions:
         if not ids or all(id.startswith(OWN) for id in ids) != own:
             return False
         return all(judged(id) or self._enforced(id) for id in ids)
+
+
+def _named(item: Item, help: str) -> Fix | None:
+    """Write the name that a rule's may be a slip of the pen for. Something is suppressed then that wasn't."""
+    name = help.removeprefix("did you mean ") if help.startswith("did you mean ") else ""
+    if not name or item.name[-1:].isdigit():  # of ids, each is near to many
+        return None
+    span = item.span.file.span(item.span.start, item.span.start + len(item.name))
+    return Fix(f"write {name}", ((span, name),), safe=False) if span.text == item.name else None
 
 
 def _without(directive: Directive, idle: list[Item]) -> Fix | None:

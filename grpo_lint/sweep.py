@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from grpo_lint.diagnostics import Diagnostic
+    from grpo_lint.engine import Key
     from grpo_lint.report import Report
     from grpo_lint.rules.rule import Finding, Rule
     from grpo_lint.runconfig import RunConfig
@@ -31,11 +32,11 @@ class Sweep(Linter):
         report.judge = partial(rulings, rules=self.rules, settings=self.settings)
         return report
 
-    def _judge_run(self, run: RunConfig) -> None:
+    def _judge_run(self, run: RunConfig) -> set[Key]:
         self._outcome = Outcome(run)
         self._outcomes.append(self._outcome)
         try:
-            super()._judge_run(run)
+            return super()._judge_run(run)
         finally:
             self._outcome = None
 

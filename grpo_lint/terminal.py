@@ -44,12 +44,13 @@ def use_utf8() -> None:
         reconfigure(errors="backslashreplace")
 
 
-def colored(color: str) -> bool:
+def colored(color: str, stream: TextIO | None = None) -> bool:
+    """Whether to colour what goes to a stream: standard output, if not told."""
     if color != "auto":
         return color == "always"
     if os.environ.get("NO_COLOR"):
         return False
-    return bool(os.environ.get("FORCE_COLOR")) or (sys.stdout.isatty() and os.environ.get("TERM") != "dumb")
+    return bool(os.environ.get("FORCE_COLOR")) or ((stream or sys.stdout).isatty() and os.environ.get("TERM") != "dumb")
 
 
 def width() -> int:

@@ -1,5 +1,7 @@
 """Every rule's fixtures: a bad one gives exactly what stands beside it, a good one gives nothing from any rule."""
 
+import json
+import shutil
 import sys
 from pathlib import Path
 
@@ -10,7 +12,7 @@ from grpo_lint.rules import RULES
 from grpo_lint.rules.strict import FORMS
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tools"))
-from fixtures import FIXTURES, UNIFIED, arguments, cases, lines
+from fixtures import FIXTURES, UNIFIED, arguments, cases, fixing, lines
 
 CASES = cases()
 BY_ID = {rule.id: rule for rule in RULES}
@@ -60,3 +62,33 @@ def test_every_strict_form_has_fixtures(kind: str) -> None:
 
 def test_every_fixture_folder_belongs_to_a_rule() -> None:
     assert {path.name for path in FIXTURES.iterdir()} <= set(BY_ID)
+
+
+def found(case: Path, capsys: pytest.CaptureFixture[str]) -> tuple[set[str], set[str]]:
+    """(what is found in a case, what of it can be fixed), as messages."""
+    capsys.readouterr()
+    main([word for word in fixing(case) if word not in ("--diff", "--unsafe-fixes")] + ["--output", "json"])
+    here = [
+        one
+        for one in json.loads(capsys.readouterr().out)["diagnostics"]
+        if one["fix"] is None or {edit["path"] for edit in one["fix"]["edits"]} == {case.name}
+    ]
+    return {one["message"] for one in here}, {one["message"] for one in here if one["fix"] is not None}
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if fixing(case)], ids=lambda p: f"{p.parent.name}/{p.name}")
+def test_the_fix_of_a_fixture(
+    case: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What it changes stands beside it, and what it fixed is gone then; a file without a fix stays as it is."""
+    monkeypatch.chdir(shutil.copytree(case.parent, tmp_path / case.parent.name))
+    expected = case.with_suffix(".diff")
+    before, fixable = Path(case.name).read_bytes(), found(case, capsys)[1]
+    assert bool(fixable) == expected.exists()
+    main(fixing(case))
+    assert capsys.readouterr().out == (expected.read_text(encoding="utf-8") if fixable else "")
+    main(["--fix" if word == "--diff" else word for word in fixing(case)])
+    assert (Path(case.name).read_bytes() != before) == bool(fixable)
+    left, still = found(case, capsys)
+    assert not still
+    assert not fixable & left

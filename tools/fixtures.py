@@ -1,4 +1,4 @@
-"""Write down what each bad fixture gives: `python tools/fixtures.py [IDS...]`.
+"""Write down what each bad fixture gives, and what its fixes change: `python tools/fixtures.py [IDS...]`.
 
     python tools/fixtures.py                    all of them
     python tools/fixtures.py NOT07 DO           those of some rules, by id or prefix
@@ -13,7 +13,7 @@ import json
 import os
 import shlex
 import sys
-from contextlib import redirect_stdout
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 from grpo_lint.cli import main
@@ -28,7 +28,7 @@ def cases() -> list[Path]:
     return sorted(
         path
         for path in FIXTURES.glob("*/*")
-        if path.name.startswith(("bad-", "good-")) and path.suffix not in (".out", ".args")
+        if path.name.startswith(("bad-", "good-")) and path.suffix not in (".out", ".args", ".diff")
     )
 
 
@@ -39,6 +39,14 @@ def arguments(case: Path) -> list[str]:
     if case.name.endswith(UNIFIED):
         return ["validate", "--config-file", case.name, "--output", "json", *more]
     return [case.name, "--output", "concise", "--fail-on", "note", *more]
+
+
+def fixing(case: Path) -> list[str]:
+    """The command line that shows what fixes change, safe and unsafe ones; empty for a unified config."""
+    if case.name.endswith(UNIFIED):
+        return []
+    extra = arguments(case)[5:]
+    return [case.name, "--diff", "--unsafe-fixes", *extra]
 
 
 def lines(case: Path, out: str) -> str:
@@ -62,6 +70,21 @@ def output(case: Path) -> str:
     return lines(case, out.getvalue())
 
 
+def diff(case: Path) -> str:
+    """What the fixes of a fixture change, as a unified diff."""
+    os.chdir(case.parent)
+    if not fixing(case):
+        return ""
+    buffer = io.BytesIO()
+    with (
+        redirect_stdout(io.TextIOWrapper(buffer, encoding="utf-8")) as out,
+        redirect_stderr(io.StringIO()),
+    ):
+        main(fixing(case))
+        out.flush()
+        return buffer.getvalue().decode("utf-8")
+
+
 def write(prefixes: list[str]) -> None:
     for case in cases():
         wanted = not prefixes or case.parent.name.startswith(tuple(prefixes))
@@ -71,6 +94,12 @@ def write(prefixes: list[str]) -> None:
         if not target.exists() or target.read_text(encoding="utf-8") != text:
             target.write_text(text, encoding="utf-8")
             print(f"{case.relative_to(FIXTURES)}:\n{text}", end="")
+        target, text = case.with_suffix(".diff"), diff(case)
+        if text and (not target.exists() or target.read_bytes() != text.encode()):
+            target.write_bytes(text.encode())
+            print(f"{target.relative_to(FIXTURES)}:\n{text}", end="")
+        elif not text:
+            target.unlink(missing_ok=True)
 
 
 if __name__ == "__main__":

@@ -250,6 +250,19 @@ def key_place(value: Span, key: str) -> Span:
     return value
 
 
+def renames(use: Use) -> bool:
+    """Whether the option that took another's place takes the same values and means the same by them.
+
+    So it is with OpenRLHF's flags, which got other names all at once, and with those of sglang's flags that still store
+    what they did (0.5.23, arg_groups/argparse_actions.py); the modes of context parallelism got other names, too.
+    """
+    if use.table == "sglang":
+        action = str(use.entry.get("more", {}).get("action") or "")
+        kept = action in ("DeprecatedStoreTrueAction", "DeprecatedAliasStoreAction")
+        return kept and use.name != "--nsa-prefill-cp-mode"
+    return use.table == "openrlhf"
+
+
 def strangers(program: Program) -> Iterator[Use]:
     """The options given that no table has in any release; none where there are too many of them to be slips."""
     unknown_uses = [use for use in program.uses if use.kind is None and not use.entry]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+
+from grpo_lint.diagnostics import Fix
 from grpo_lint.frameworks import tables
 from grpo_lint.frameworks.verl import NAME
 from grpo_lint.frameworks.verl_packaged import NO_OPTION
@@ -12,7 +15,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from grpo_lint.source import Span
     from grpo_lint.syntax.hydra.config import ComposeProblem
+    from grpo_lint.syntax.hydra.overrides import Override
 
 _PLACEHOLDER = lazy(r"<[^<>|=]+>")
 """Text to be filled in, which the rule about placeholders tells."""
@@ -40,7 +45,66 @@ def told(problems: Iterable[ComposeProblem], names: Iterable[str], engine: str =
                 absent[section] = told
             known = list(names) if known is None else known
             told.help = suggestion(override.key, section, known, engine) or told.help
+            if section == override.key:
+                told.fix = _rename(override, known)
+        elif override is not None and problem.kind in _FIXES:
+            told.fix = _FIXES[problem.kind](override, problem)
         yield told
+
+
+def _rename(override: Override, known: list[str]) -> Fix | None:
+    """Write the name that was meant: safe for a slip of the pen, since Hydra starts nothing with it."""
+    from grpo_lint.fixing.values import renamed
+    from grpo_lint.frameworks import slips
+
+    key, span = override.key, override.key_span
+    parent = key.rpartition(".")[0]
+    slip = slips.meant(key, [name for name in known if name.rpartition(".")[0] == parent])
+    new = slip or _meant(key, known)
+    if new not in known or override.package is not None or _is_set(span, new):
+        return None
+    return renamed(span, key, new, safe=bool(slip))
+
+
+def _is_set(span: Span, key: str) -> bool:
+    """Whether the file of an override sets another key somewhere, too: on this command or another one."""
+    return re.search(rf"(?<![\w.]){re.escape(key)}=", span.file.text) is not None
+
+
+def _without_plus(override: Override, problem: ComposeProblem) -> Fix | None:
+    """Take the + away: Hydra starts nothing with it, and without it the option gets the value."""
+    return Fix("remove the +", ((override.prefix_span, ""),), safe=True) if override.prefix_span.text == "+" else None
+
+
+def _choice(override: Override, problem: ComposeProblem) -> Fix | None:
+    """Write the choice that the one given is a slip of the pen for: Hydra starts nothing with it."""
+    from grpo_lint.fixing.values import renamed
+    from grpo_lint.frameworks import slips
+
+    given = problem.span.text.strip("\"'")
+    return renamed(problem.span, given, slips.meant(given, problem.choices), safe=True)
+
+
+def _as_list(override: Override, problem: ComposeProblem) -> Fix | None:
+    """Write `[a,b]` for `a,b`: safe where verl's tree has a list under the key, since Hydra starts nothing with it."""
+    sweep, value = override.sweep, override.value
+    if sweep is None or value is None or not sweep.simple or "[" in value.raw or "(" in value.raw:
+        return None
+    from grpo_lint.fixing.values import replaced
+
+    listed = isinstance(tables.verl_tree(None).get(override.key), list)
+    return replaced(value.span, value.raw, f"[{value.raw}]", f"write a list: [{value.raw}]", listed)
+
+
+def _not_deleted(override: Override, problem: ComposeProblem) -> Fix | None:
+    """Take a `~key` out whose key isn't there: the run gets what it asks for. Not if that is a slip of the pen."""
+    from grpo_lint.fixing.words import without
+
+    return without(override.span, f"remove ~{override.key}", safe=False) if override.value is None else None
+
+
+_FIXES = {"exists": _without_plus, "no-choice": _choice, "no-deletion": _not_deleted, "sweep": _as_list}
+"""By kind of problem."""
 
 
 def reads_as_fork(problems: Iterable[ComposeProblem], known: Iterable[str]) -> bool:
@@ -56,8 +120,15 @@ def reads_as_fork(problems: Iterable[ComposeProblem], known: Iterable[str]) -> b
 
 def suggestion(key: str, section: str, known: list[str], engine: str) -> str:
     """What may have been meant by an option that isn't there, and which engines and releases have it."""
-    parts = [_meant(key, known), _engines(section, engine), "" if section != key else _history(key)]
+    parts = [_question(key, _meant(key, known)), _engines(section, engine), "" if section != key else _history(key)]
     return "; ".join(part for part in parts if part)
+
+
+def _question(key: str, meant: str) -> str:
+    parent, _, leaf = key.rpartition(".")
+    if meant == leaf and parent:
+        return f"did you mean {leaf}=..., without {parent}.?"
+    return f"did you mean {meant}?" if meant else ""
 
 
 def _engines(section: str, engine: str) -> str:
@@ -69,16 +140,17 @@ def _engines(section: str, engine: str) -> str:
 
 
 def _meant(key: str, known: list[str]) -> str:
+    """The option, or the section at the top, that was most likely meant; "" if none is near."""
     parent, _, leaf = key.rpartition(".")
     if leaf in {name.split(".", 1)[0] for name in known}:
-        return f"did you mean {leaf}=..., without {parent}.?"
+        return leaf
     from difflib import get_close_matches
 
     siblings = [name for name in known if name.rpartition(".")[0] == parent]
     same = [name for name in known if name.rpartition(".")[2] == leaf]
     close = get_close_matches(key, siblings, 1, 0.8) or (same if len(same) == 1 else [])
     close = close or get_close_matches(key, known, 1, 0.93)
-    return f"did you mean {close[0]}?" if close else ""
+    return close[0] if close else ""
 
 
 def _history(key: str) -> str:

@@ -17,6 +17,8 @@ _CODES = {"error": "1;31", "warning": "1;33", "note": "1;36", "bold": "1", "fram
 _INDENT = "    "
 NARROWEST = 40
 """Terminals with fewer columns are treated as if they had this many."""
+SAFE, UNSAFE = "--fix", "--fix --unsafe-fixes"
+"""The options that make safe fixes, and those that make unsafe ones, too."""
 
 
 class Paint:
@@ -47,6 +49,8 @@ def write(report: Report, out: TextIO, style: Style) -> None:
     if report.notices:
         lines.append("")
     lines += wrap(summary(report), width)
+    if fixable := fixes(report):
+        lines += wrap(fixable, width)
     emit("\n".join(lines) + "\n", out)
 
 
@@ -69,11 +73,15 @@ def _finding(diagnostic: Diagnostic, name: str, width: int, paint: Paint) -> lis
         lines += [arrow + f"{shown_path(path)}:{line}:{column}", bar]
         lines += excerpt(group, margin, width, paint)
         lines.append(bar)
-    notes = [("note", "when", visible(" and ".join(diagnostic.when))), ("help", "help", diagnostic.help)]
+    notes = [
+        ("note", "when", visible(" and ".join(diagnostic.when))),
+        ("help", "help", "" if _is_help(diagnostic) else diagnostic.help),
+        ("help", "fix", _offer(diagnostic)),
+    ]
     for role, word, text in notes:
         if text:
             lines += _note(margin, role, word, text, width, paint)
-    if not diagnostic.when and not diagnostic.help:
+    if not any(text for _, _, text in notes):
         lines.pop()
     return lines
 
@@ -87,6 +95,28 @@ def _note(margin: int, role: str, word: str, text: str, width: int, paint: Paint
         lines += [indent + first, *rest]
     lines[0] = " " * margin + paint("frame", " = ") + paint(role, word) + ": " + lines[0][len(indent) :]
     return lines
+
+
+def _is_help(diagnostic: Diagnostic) -> bool:
+    """Whether a fix does what the help says, in the same words."""
+    return diagnostic.fix is not None and bool(diagnostic.fix.edits) and diagnostic.fix.title == diagnostic.help
+
+
+def _offer(diagnostic: Diagnostic) -> str:
+    """What a fix does, and the options that make it: `set overlap_comm to false [--fix]`."""
+    fix = diagnostic.fix
+    return f"{fix.title} [{SAFE if fix.safe else UNSAFE}]" if fix is not None and fix.edits else ""
+
+
+def fixes(report: Report) -> str:
+    """How many findings can be fixed, and how; empty if none: `3 fixable with --fix, 1 more with --unsafe-fixes`."""
+    safe = [diagnostic.fix.safe for diagnostic in report.diagnostics if diagnostic.fix and diagnostic.fix.edits]
+    if not safe:
+        return ""
+    some, more = sum(safe), len(safe) - sum(safe)
+    if not some:
+        return f"{more} fixable with {UNSAFE}"
+    return f"{some} fixable with {SAFE}" + (f", {more} more with {UNSAFE}" if more else "")
 
 
 def summary(report: Report) -> str:

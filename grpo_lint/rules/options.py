@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from grpo_lint.diagnostics import ERROR, Fix
+from grpo_lint.diagnostics import ERROR
 from grpo_lint.rules.rule import reported, text_rule
 
 TYPE_CHECKING = False
@@ -34,6 +34,10 @@ def unknown_option(problem: Problem) -> Iterator[Finding]:
     ## Use instead
     The option's name in the release that runs. `+` adds an option that the tree doesn't have, which only helps if
     something reads it.
+
+    ## Fix
+    Writes the option that was meant, where it is in the tree and the script sets it nowhere: safe for a slip of the pen
+    under the same section, since Hydra starts nothing with it; else unsafe.
 
     ## When it does not apply
     Open dictionaries, options that `+` adds, and trees of which a part isn't at hand.
@@ -70,6 +74,9 @@ def plus_on_existing_option(problem: Problem) -> Iterator[Finding]:
         actor_rollout_ref.rollout.n=8
     ```
 
+    ## Fix
+    Safe: removes the `+`. Hydra starts nothing with it.
+
     ## When it does not apply
     `++`, which adds or overrides.
 
@@ -77,11 +84,7 @@ def plus_on_existing_option(problem: Problem) -> Iterator[Finding]:
     hydra-core 1.3.2 (`_internal/config_loader_impl.py`). Skywork-OR1's fork of verl passes
     `+trainer.val_before_train=False` to a tree that has it.
     """
-    fix = None
-    if problem.span.text.startswith("+"):
-        plus = problem.span.file.span(problem.span.start, problem.span.start + 1)
-        fix = Fix("remove the +", ((plus, ""),), safe=True)
-    yield reported(problem, help="remove the +", fix=fix)
+    yield reported(problem, help="remove the +")
 
 
 @text_rule("OPT03", "deletion-of-missing-option", severity=ERROR, kinds=("hydra-no-deletion",), topics=("hydra",))
@@ -104,6 +107,9 @@ def deletion_of_missing_option(problem: Problem) -> Iterator[Finding]:
 
     ## Use instead
     Leave it out.
+
+    ## Fix
+    Unsafe: removes the argument. It may be a slip of the pen for an option that should go.
 
     ## When it does not apply
     Trees of which a part isn't at hand.
@@ -137,6 +143,9 @@ def unknown_choice(problem: Problem) -> Iterator[Finding]:
 
     ## Use instead
     One of the group's choices, which the message lists.
+
+    ## Fix
+    Safe, where the choice is a slip of the pen for one of them: Hydra starts nothing with it.
 
     ## When it does not apply
     Groups of which a part isn't at hand.
@@ -174,6 +183,10 @@ def sweep_without_multirun(problem: Problem) -> Iterator[Finding]:
         actor_rollout_ref.rollout.n=8 \\
         trainer.logger=[console,wandb]
     ```
+
+    ## Fix
+    Writes `[a,b]` for `a,b`, in quotes where the shell might take the brackets for a pattern: safe where verl's own
+    tree has a list there, since Hydra starts nothing with a sweep; else unsafe.
 
     ## When it does not apply
     Launches with `--multirun`.

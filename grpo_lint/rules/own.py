@@ -38,6 +38,9 @@ def unused_suppression(problem: Problem) -> Iterator[Finding]:
         actor_rollout_ref.rollout.n=8
     ```
 
+    ## Fix
+    Safe: removes the comment, its line where nothing else is on it, or from its list the rules that suppress nothing.
+
     ## When it does not apply
     Rules that are switched off, or that could not judge the file because a value isn't known. A config file may owe its
     findings to a script elsewhere: its comments are reported only when the whole repository is linted.
@@ -111,6 +114,9 @@ def unknown_suppressed_rule(problem: Problem) -> Iterator[Finding]:
     python3 -m verl.trainer.main_ppo algorithm.adv_estimator=grpo actor_rollout_ref.rollout.n=1
     ```
 
+    ## Fix
+    Unsafe: writes the nearest name. A finding that counted is suppressed then.
+
     ## When it does not apply
     Names are read without regard to case.
 
@@ -144,6 +150,10 @@ def unreadable_suppression(problem: Problem) -> Iterator[Finding]:
     # grpo-lint: ignore[NOT07] smoke test
     python3 -m verl.trainer.main_ppo algorithm.adv_estimator=grpo actor_rollout_ref.rollout.n=1
     ```
+
+    ## Fix
+    Unsafe, where the rules that are meant are plain: writes `ignore[NOT07]` for `disable=NOT07`. A finding that counted
+    is suppressed then.
 
     ## When it does not apply
     Prose about the linter: `# grpo-lint: see the settings`.

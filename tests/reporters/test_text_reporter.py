@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from report_samples import TREE, at, evil, finding, output, report, several
 
-from grpo_lint.diagnostics import Label, Notice
+from grpo_lint.diagnostics import Fix, Label, Notice
 from grpo_lint.report import Report
 from grpo_lint.reporters import FORMATS, Style, write
 from grpo_lint.reporters.characters import columns, visible
@@ -43,6 +43,7 @@ def test_everything_a_finding_has() -> None:
         "  = when: DEVICE=npu and MODE=fast\n"
         "  = help: set actor_rollout_ref.rollout.n to 5 or more, or use an estimator that\n"
         "          has a critic, such as gae\n"
+        "  = fix: set rollout.n to 5 [--fix --unsafe-fixes]\n"
         "\n"
         "note[DO03 kl-twice]: kl_coef is used twice\n"
         " --> conf/ppo.yaml:2:3\n"
@@ -54,7 +55,22 @@ def test_everything_a_finding_has() -> None:
         "\n"
         "1 error, 1 note in 2 files (14 files, 9 runs checked; 2 checks undecided; not\n"
         "everything could be read)\n"
+        "1 fixable with --fix --unsafe-fixes\n"
     )
+
+
+def test_a_fix_that_says_what_the_help_says_is_told_once() -> None:
+    edits = ((at(TREE, "n: 1"), "n: 5"),)
+    one = finding(at(TREE, "n: 1"), help="set n to 5", fix=Fix("set n to 5", edits, safe=True))
+    out = output("text", report(one, finding(at(TREE, "n: 1"), help="set n to 5")))
+    assert out.count("  = help: set n to 5\n") == 1
+    assert out.count("  = fix: set n to 5 [--fix]\n") == 1
+    assert out.endswith("\n1 fixable with --fix\n")
+
+
+def test_a_fix_without_edits_is_none() -> None:
+    out = output("text", report(finding(at(TREE, "n: 1"), fix=Fix("nothing", (), safe=True))))
+    assert "fix" not in out
 
 
 def test_nothing_found() -> None:

@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from grpo_lint.diagnostics import Severity
+    from grpo_lint.diagnostics import Fix, Severity
     from grpo_lint.runconfig import RunConfig
 
 SWITCH = "0.19.3"
@@ -81,6 +81,10 @@ def gradient_clipping_1(run: RunConfig) -> Iterator[Finding]:
     ```
     with a Hugging Face trainer, else the norm itself. In verl: `actor_rollout_ref.actor.optim.clip_grad=0.5`.
 
+    ## Fix
+    Unsafe: adds `"gradient_clipping"` to a JSON or YAML file: "auto" where the config has other such values, else 1.0.
+    On a command line of verl's, writes `optim.clip_grad` for `grad_clip`, or takes that out where both are given.
+
     ## When it does not apply
     From DeepSpeed 0.19.3 on; to accelerate's own YAML, which fills in "auto" (1.0); with Muon (NOT02); to a config
     that shows no sign of training (no optimizer, scheduler, accumulation, optimizer offload or stage 1 or 2), as those
@@ -119,8 +123,22 @@ def _left_out(run: RunConfig) -> Iterator[Finding]:
         clipping,
         others=((sign, "this config trains"),),
         help='set "gradient_clipping" to "auto" under a Hugging Face trainer, else to a norm such as 1.0',
+        fix=_clip(run, sign),
         severity=WARNING if old else NOTE,
     )
+
+
+def _clip(run: RunConfig, sign: Setting) -> Fix | None:
+    """Add the key to the file that lacks it: "auto" where something fills that in, else 1.0."""
+    from grpo_lint.fixing.mappings import added
+    from grpo_lint.frameworks.deepspeed_keys import written as given
+
+    origin = next((origin for origin in sign.chain if origin.layer == "file" and origin.span is not None), None)
+    if origin is None or origin.span is None:
+        return None
+    filled_in = any(key.data == "auto" for key in given(run))
+    text, data = ('"auto"', "auto") if filled_in else ("1.0", 1.0)
+    return added(origin.span, origin.key, "gradient_clipping", text, data, f"clip to {text}", safe=False)
 
 
 def _sign_of_training(run: RunConfig) -> Setting | None:
@@ -149,8 +167,23 @@ def _read_by_nothing(run: RunConfig, role: str) -> Iterator[Finding]:
         old,
         others=() if new.unset else ((new, f"what clips: {used}"),),
         help=help_,
+        fix=_read_by_the_engine(old, new, role),
         severity=WARNING if read is False else NOTE,
     )
+
+
+def _read_by_the_engine(old: Setting, new: Setting, role: str) -> Fix | None:
+    """Write the key that is read, or take the dead one out where that one is written, too."""
+    from grpo_lint.fixing.values import argument_of, key_of, renamed
+
+    key, whole = key_of(old), argument_of(old)
+    if key is None or whole is None:
+        return None
+    if old.value and not new.explicit:
+        return renamed(key, old.key, f"{role}.optim.clip_grad", safe=False)
+    from grpo_lint.fixing.words import without
+
+    return without(whole, f"remove {old.key}", safe=False)
 
 
 def _engine_clip(run: RunConfig, role: str) -> Setting:
@@ -216,6 +249,9 @@ def gradient_clipping_zero(run: RunConfig) -> Iterator[Finding]:
     ```
     or 1e9 to clip nothing.
 
+    ## Fix
+    Unsafe, where 0 is not the off switch: writes 1.0. A 0 that switches clipping off, as in DeepSpeed, is left alone.
+
     ## When it does not apply
     With Muon in DeepSpeed and Megatron, where 0 is the value to use (NOT02); with
     `zero_optimization.compute_grad_norm: false`, which demands it; to the critic of a run that trains none.
@@ -253,8 +289,15 @@ def _zero(clip: Setting, severity: Severity, when: str) -> Finding:
         "learned",
         clip,
         help=f"set it to 1.0; {CLIPS_NOTHING}",
+        fix=_to_one(clip),
         severity=severity,
     )
+
+
+def _to_one(clip: Setting) -> Fix | None:
+    from grpo_lint.fixing.values import set_to
+
+    return set_to(clip, "1.0", "clip to 1.0", safe=False)
 
 
 def _switched_off(run: RunConfig) -> Iterator[Finding]:
@@ -289,6 +332,7 @@ def _lost_by_accelerate(run: RunConfig) -> Iterator[Finding]:
         + outcome,
         clip,
         help='name a DeepSpeed JSON with "gradient_clipping": 0.0 to clip nothing, or set a norm such as 1.0',
+        fix=_to_one(clip) if old is False else None,
         severity=WARNING if old is False else NOTE,
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from grpo_lint.diagnostics import ERROR, NOTE, WARNING, Fix
+from grpo_lint.diagnostics import ERROR, NOTE, WARNING
 from grpo_lint.frameworks import verl
 from grpo_lint.rules.avoidance.verl_run import adapters, effective, fsdp, is_verl, positive
 from grpo_lint.rules.rule import Finding, rule
@@ -11,6 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from grpo_lint.diagnostics import Fix
     from grpo_lint.rules.rule import Rule
     from grpo_lint.runconfig import RunConfig
     from grpo_lint.unified import Setting
@@ -68,6 +69,9 @@ def load_format(run: RunConfig) -> Iterator[Finding]:
         actor_rollout_ref.rollout.load_format=safetensors
     ```
 
+    ## Fix
+    Safe, where `load_format` is written out: the run can't start with the dummy format. Adds nothing where it isn't.
+
     ## When it does not apply
     Without `layered_summon` verl syncs the base model once and a dummy format works, although its documentation calls
     `load_format=safetensors` required. The rank itself is free: verl's documentation recommends 32 or more, and 128 for
@@ -84,6 +88,8 @@ def load_format(run: RunConfig) -> Iterator[Finding]:
     layered, loading = verl.option(run, LAYERED), effective(run, LOAD_FORMAT)
     if layered.value is not True or run.rollout_engine.value != "vllm" or not _is_dummy(loading):
         return
+    from grpo_lint.fixing.values import set_to
+
     shown = f"{loading.value}" if loading.explicit else f"{loading.value or 'dummy'} (its default)"
     yield Finding(
         f"layered_summon with load_format={shown}: vLLM starts without the base model, and this sync"
@@ -92,7 +98,7 @@ def load_format(run: RunConfig) -> Iterator[Finding]:
         label="syncs the adapter alone",
         others=[(loading, "loads random weights"), (run.lora_rank, "the adapter")],
         help=f"set {LOAD_FORMAT}=safetensors",
-        fix=_safetensors(loading),
+        fix=set_to(loading, "safetensors", "load the base model from disk", safe=True),
     )
 
 
@@ -101,13 +107,6 @@ def _is_dummy(loading: Setting) -> bool:
     if loading.known:
         return "dummy" in str(loading.value)
     return loading.state == "unknown" and loading.origin is not None and loading.origin.layer == "default"
-
-
-def _safetensors(loading: Setting) -> Fix | None:
-    """Replace the value where it is written out; the run can't start otherwise, so this is safe."""
-    if not loading.explicit or loading.span is None or loading.span.text != str(loading.value):
-        return None
-    return Fix("load the base model from disk", ((loading.span, "safetensors"),), safe=True)
 
 
 @rule(
@@ -156,6 +155,9 @@ def stale_merge_or_rank(run: RunConfig) -> Iterator[Finding]:
     ```
     or verl 0.9.0 or newer.
 
+    ## Fix
+    Unsafe: switches the merge off, or writes the next rank that vLLM has a size for (the largest, if none is).
+
     ## When it does not apply
     Every other rank: verl rounds it up to the next size that vLLM has. Merging on the Megatron engine was never
     affected. Where the release of verl isn't known, the merge is mentioned by NOT09 instead.
@@ -171,6 +173,8 @@ def stale_merge_or_rank(run: RunConfig) -> Iterator[Finding]:
         return
     if run.lora_merge.value is True:
         if fsdp(run) and run.before(verl.NAME, "0.9.0"):
+            from grpo_lint.fixing.values import switched_off
+
             yield Finding(
                 f"{MERGE} is true: before verl 0.9.0 the FSDP engine sends the rollout the base model without the"
                 " adapter (verl #6782)",
@@ -178,6 +182,7 @@ def stale_merge_or_rank(run: RunConfig) -> Iterator[Finding]:
                 label="merged too late",
                 others=[(rank, "the adapter that the rollout never gets")],
                 help=f"set {MERGE}=false, or upgrade verl to 0.9.0 or newer",
+                fix=switched_off(run.lora_merge, "send adapters", safe=False),
                 severity=WARNING,
             )
         return
@@ -197,7 +202,16 @@ def stale_merge_or_rank(run: RunConfig) -> Iterator[Finding]:
         label="the adapter's rank",
         others=[(run.rollout_engine, "serves the adapter")],
         help="choose a rank that vLLM has a size for: " + ", ".join(str(size) for size in VLLM_RANKS),
+        fix=_served(rank),
     )
+
+
+def _served(rank: Setting) -> Fix | None:
+    """The next rank that vLLM has a size for, or its largest."""
+    from grpo_lint.fixing.values import set_to
+
+    size = next((size for size in VLLM_RANKS if size >= rank.value), VLLM_RANKS[-1])
+    return set_to(rank, str(size), f"train an adapter of rank {size}", safe=False)
 
 
 @rule(

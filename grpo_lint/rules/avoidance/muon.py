@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from grpo_lint.diagnostics import ERROR, NOTE, WARNING, Fix
+from grpo_lint.diagnostics import ERROR, NOTE, WARNING
 from grpo_lint.frameworks import verl
 from grpo_lint.rules.avoidance.clipping import SWITCH, is_number, written
 from grpo_lint.rules.avoidance.verl_run import trains
@@ -13,6 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from grpo_lint.diagnostics import Fix
     from grpo_lint.runconfig import RunConfig
     from grpo_lint.unified import Setting
 
@@ -52,6 +53,9 @@ def muon_with_clipping(run: RunConfig) -> Iterator[Finding]:
     ```
     with `max_grad_norm` 0 under a Hugging Face trainer. It switches clipping off for the AdamW part, too.
 
+    ## Fix
+    Unsafe: writes 0.0 where a number stands; at stage 3 writes, or adds, `"reduce_scatter": false`.
+
     ## When it does not apply
     With a clip of 0; at stage 0, and at stage 1 with bf16 and float32 accumulation, where the gradient is clipped
     before Muon; with optimizer offload at stages 1 and 2 before 0.19.8 and at stage 3 before 0.18.9: Muon's update
@@ -83,8 +87,22 @@ def _refuses_reduce_scatter(run: RunConfig, optimizer: Setting) -> Iterator[Find
             scatter,
             others=((optimizer, "the optimizer is Muon"), (run.zero_stage, "ZeRO stage 3")),
             help='set "reduce_scatter" to false',
+            fix=_without_reduce_scatter(scatter, run.zero_stage),
             severity=ERROR,
         )
+
+
+def _without_reduce_scatter(scatter: Setting, stage: Setting) -> Fix | None:
+    title, key = "set reduce_scatter to false", "zero_optimization.reduce_scatter"
+    if scatter.explicit:
+        from grpo_lint.fixing.values import switched_off
+
+        return switched_off(scatter, title, safe=False)
+    if not stage.explicit or stage.span is None:
+        return None
+    from grpo_lint.fixing.mappings import added
+
+    return added(stage.span, stage.key, key, "false", False, title, safe=False)
 
 
 def _clips_the_update(run: RunConfig) -> bool:
@@ -102,7 +120,9 @@ def _clipped(run: RunConfig, optimizer: Setting) -> Iterator[Finding]:
     if clip.explicit and is_number(clip) and clip.value > 0:
         message = f"gradient_clipping={written(clip)} shrinks every step to the norm {written(clip)}: {why}"
         help_ = 'set "gradient_clipping" to 0.0, and max_grad_norm to 0 under a Hugging Face trainer'
-        fix = _clip_nothing(clip)
+        from grpo_lint.fixing.values import set_to
+
+        fix = set_to(clip, "0.0", "clip nothing", safe=False)
     elif clip.explicit and clip.value == "auto":
         message = f'gradient_clipping="auto" is max_grad_norm, 1.0 by default, to which every step shrinks: {why}'
         help_ = "set the trainer's max_grad_norm to 0"
@@ -115,13 +135,6 @@ def _clipped(run: RunConfig, optimizer: Setting) -> Iterator[Finding]:
         return
     others = ((optimizer, "the optimizer is Muon"),)
     yield Finding(message, clip, others=others, help=help_, fix=fix, severity=severity)
-
-
-def _clip_nothing(clip: Setting) -> Fix | None:
-    span = clip.span
-    if span is None or span.text != written(clip):
-        return None
-    return Fix("clip nothing", ((span, "0.0"),), safe=False)
 
 
 @rule(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from grpo_lint.diagnostics import NOTE, WARNING, Fix
+from grpo_lint.diagnostics import NOTE, WARNING
 from grpo_lint.rules.avoidance.zero import (
     DEEPSPEED_USERS,
     is_alone,
@@ -19,6 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from grpo_lint.diagnostics import Fix
     from grpo_lint.runconfig import RunConfig
     from grpo_lint.unified import Setting
 
@@ -43,10 +44,9 @@ def _copies_into_buckets(run: RunConfig) -> bool:
 
 
 def _switch_off(setting: Setting, safe: bool) -> Fix | None:
-    span = setting.span
-    if span is None or span.text not in ("true", "True"):
-        return None
-    return Fix("set overlap_comm to false", ((span, "false"),), safe)
+    from grpo_lint.fixing.values import switched_off
+
+    return switched_off(setting, "set overlap_comm to false", safe)
 
 
 @rule(
@@ -84,6 +84,9 @@ def overlap_comm_single_rank(run: RunConfig) -> Iterator[Finding]:
     ```json
     {"zero_optimization": {"stage": 2, "overlap_comm": false}, "gradient_clipping": 1.0}
     ```
+
+    ## Fix
+    Safe: writes false. One rank has nothing to reduce, so the gradients stay what they are.
 
     ## When it does not apply
     With optimizer offload, whose copies to the CPU overlap only with `overlap_comm: true`; on two ranks or more, and
@@ -149,6 +152,9 @@ def compile_with_overlap_comm(run: RunConfig) -> Iterator[Finding]:
     ## Use instead
     DeepSpeed 0.19.3 or later, or `"overlap_comm": false`.
 
+    ## Fix
+    Unsafe: writes false, which costs the overlap; a newer DeepSpeed keeps it.
+
     ## When it does not apply
     From DeepSpeed 0.19.3 on; at stages 0 and 3; with `contiguous_gradients: false` and no optimizer offload; with
     DeepCompile, which reduces gradients by itself; with bf16 and float32 accumulation at stage 1 (BF16_Optimizer).
@@ -201,6 +207,9 @@ def record_stream(run: RunConfig) -> Iterator[Finding]:
 
     ## Use instead
     DeepSpeed 0.19.0 or later (0.19.3 with torch.compile), or `"overlap_comm": false`.
+
+    ## Fix
+    Unsafe: writes false, which costs the overlap; a newer DeepSpeed keeps it.
 
     ## When it does not apply
     From 0.19.0 on, or with an unknown release; at stages 0 and 3. `TORCH_NCCL_AVOID_RECORD_STREAMS` is about torch's

@@ -9,6 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from grpo_lint.diagnostics import Fix
     from grpo_lint.runconfig import RunConfig
     from grpo_lint.unified import Setting
 
@@ -20,6 +21,9 @@ DEEPSPEED_USERS = (
 
 ON_CPU = frozenset(("adam", "adamw", "adagrad", "lion", "muon"))
 """Optimizer types that DeepSpeed builds itself and that step on the CPU (0.16.9 to 0.19.8; muon: see DO01)."""
+
+ADAMW_PARAMETERS = frozenset(("lr", "betas", "eps", "weight_decay", "bias_correction", "amsgrad", "torch_adam"))
+"""What DeepSpeedCPUAdam takes, or DeepSpeed takes out before (0.16.9 to 0.19.8, ops/adam/cpu_adam.py, engine.py)."""
 
 
 def steps_on_cpu(run: RunConfig) -> bool:
@@ -130,6 +134,10 @@ def zero2_cpu_adam(run: RunConfig) -> Iterator[Finding]:
     }
     ```
 
+    ## Fix
+    Unsafe: writes AdamW, if it takes the parameters that are there, or switches `torch_adam` off. Another optimizer
+    trains otherwise.
+
     ## When it does not apply
     Without offload, at stage 0, and where the config names no optimizer: the trainer brings its own then. accelerate
     replaces it by DeepSpeedCPUAdam, and plain DeepSpeed raises unless `zero_force_ds_cpu_optimizer` is false. Other
@@ -156,12 +164,15 @@ def zero2_cpu_adam(run: RunConfig) -> Iterator[Finding]:
     elif name in ("adam", "adamw"):
         own = run.option("deepspeed", "optimizer.params.torch_adam")
         if own.known and own.value is True:
+            from grpo_lint.fixing.values import switched_off
+
             yield Finding(
                 "optimizer.params.torch_adam=true with offloaded optimizer state steps with torch's Adam on the CPU, "
                 "far slower than DeepSpeedCPUAdam",
                 own,
                 others=(offload,),
                 help="remove torch_adam, and DeepSpeed builds DeepSpeedCPUAdam",
+                fix=switched_off(own, "set torch_adam to false", safe=False),
                 severity=WARNING,
             )
 
@@ -175,6 +186,7 @@ def _refused(run: RunConfig, type_: Setting, offload: tuple[Setting, str]) -> It
             type_,
             others=(offload,),
             help="use AdamW, for which DeepSpeed builds DeepSpeedCPUAdam, or turn the offload off",
+            fix=_adamw(run, type_),
         )
     elif type_.value.lower() == "lamb":
         yield Finding(
@@ -182,7 +194,16 @@ def _refused(run: RunConfig, type_: Setting, offload: tuple[Setting, str]) -> It
             type_,
             others=(offload,),
             help="use AdamW, for which DeepSpeed builds DeepSpeedCPUAdam, or turn the offload off",
+            fix=_adamw(run, type_),
         )
+
+
+def _adamw(run: RunConfig, type_: Setting) -> Fix | None:
+    """AdamW instead, where it takes the parameters that are given."""
+    from grpo_lint.fixing.values import set_to
+
+    given = {name for name, _ in run.options.below("deepspeed", "optimizer.params")}
+    return set_to(type_, "AdamW", "use AdamW", safe=False) if given <= ADAMW_PARAMETERS else None
 
 
 def _muon_offloaded(run: RunConfig, type_: Setting, offload: tuple[Setting, str]) -> Iterator[Finding]:

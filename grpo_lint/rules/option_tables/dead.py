@@ -9,6 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from grpo_lint.diagnostics import Fix
     from grpo_lint.runconfig import RunConfig
     from grpo_lint.unified import Setting
 
@@ -89,6 +90,9 @@ def option_that_nothing_reads(run: RunConfig) -> Iterator[Finding]:
     vllm serve Qwen/Qwen3-8B --max-lora-rank 64 --enable-lora
     ```
 
+    ## Fix
+    Unsafe: takes the option out. The run stays what it is; whether its author wants another one nobody can tell.
+
     ## When it does not apply
     An adapter that is switched off in so many words (`lora_rank=0`); lines of which a part isn't known. LoRA options
     of `trl` and of verl's Megatron engine are DO19's, what verl's engine overwrites DO02's and DO06's.
@@ -121,14 +125,16 @@ def _of_program(run: RunConfig) -> Iterator[Finding]:
         if run.option(framework, "--enforce-eager").value is True:
             for setting in _given(run, VLLM_GRAPHS):
                 message = f"{setting.key} does nothing: --enforce-eager captures no graphs"
-                yield Finding(message, setting, "", ((run.option(framework, "--enforce-eager"), "no graphs"),))
+                others = ((run.option(framework, "--enforce-eager"), "no graphs"),)
+                yield Finding(message, setting, "", others, fix=_without(run, setting))
     else:
         dotted = any(name.startswith("--ds.") for name in run.options.keys(framework))
         rank = "--ds.lora.rank" if dotted else "--lora_rank"
         if not run.option(framework, rank).explicit:
             for setting in _given(run, OPENRLHF_LORA[rank]):
                 message = f"{setting.key} does nothing: without {rank} no adapter is trained"
-                yield Finding(message, setting, help=f"set {rank}, or remove {setting.key}")
+                help = f"set {rank}, or remove {setting.key}"
+                yield Finding(message, setting, help=help, fix=_without(run, setting))
 
 
 def _switched_off(run: RunConfig, switch: str, names: tuple[str, ...]) -> Iterator[Finding]:
@@ -138,7 +144,8 @@ def _switched_off(run: RunConfig, switch: str, names: tuple[str, ...]) -> Iterat
         return
     for given in _given(run, names):
         message = f"{given.key} does nothing: {switch} is off, as it is by default"
-        yield Finding(message, given, help=f"add {switch}, or remove {given.key}")
+        help = f"add {switch}, or remove {given.key}"
+        yield Finding(message, given, help=help, fix=_without(run, given))
 
 
 def _given(run: RunConfig, names: tuple[str, ...]) -> Iterator[Setting]:
@@ -157,7 +164,7 @@ def _of_rllm(run: RunConfig) -> Iterator[Finding]:
         both = wins.known and loses.known and wins.explicit and loses.explicit
         if both and wins.value is not None and wins.value != loses.value:
             message = f"{mirrored}={loses.value} does nothing: rllm sets it to {wins.value}, from {own}"
-            yield Finding(message, loses, "", ((wins, "wins"),), f"remove {mirrored}")
+            yield Finding(message, loses, "", ((wins, "wins"),), f"remove {mirrored}", _without_override(loses))
 
 
 def _of_verl(run: RunConfig) -> Iterator[Finding]:
@@ -176,7 +183,34 @@ def _of_verl(run: RunConfig) -> Iterator[Finding]:
         message = (
             f"{setting.key}={setting.value} does nothing: lora_rank is 0, its default, so that no adapter is trained"
         )
-        yield Finding(message, setting, help="set actor_rollout_ref.model.lora_rank, or remove this")
+        help = "set actor_rollout_ref.model.lora_rank, or remove this"
+        yield Finding(message, setting, help=help, fix=_without_override(setting))
+
+
+def _without_override(setting: Setting) -> Fix | None:
+    """Take a `key=value` out of the command. The run stays what it is, but its author may have meant another."""
+    from grpo_lint.fixing.values import argument_of
+    from grpo_lint.fixing.words import without
+
+    whole = argument_of(setting)
+    return without(whole, f"remove {setting.key}", safe=False) if whole is not None else None
+
+
+def _without(run: RunConfig, setting: Setting) -> Fix | None:
+    """Take a flag and its value out of the command, if they stand side by side."""
+    from grpo_lint.fixing.words import without
+    from grpo_lint.frameworks.programs import program_of
+
+    program = program_of(run)
+    uses = [use for use in program.uses if setting.key in (use.name, use.written)] if program is not None else []
+    if len(uses) != 1 or uses[0].origin is not None:
+        return None
+    span, file = uses[0].span, uses[0].span.file
+    ends = [word.span.end for word in uses[0].words if word.span.file is file]
+    end = max((span.end, *ends))
+    if len(ends) < len(uses[0].words) or end < span.end or "\n" in file.text[span.start : end]:
+        return None
+    return without(file.span(span.start, end), f"remove {setting.key}", safe=False)
 
 
 RULES = (option_that_nothing_reads,)

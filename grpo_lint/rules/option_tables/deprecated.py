@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from grpo_lint.diagnostics import NOTE, WARNING
+from grpo_lint.diagnostics import NOTE, WARNING, Fix
 from grpo_lint.rules.rule import Finding, rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from grpo_lint.frameworks.deepspeed_keys import Key
     from grpo_lint.frameworks.programs import Program
     from grpo_lint.runconfig import RunConfig
 
@@ -21,6 +22,8 @@ DEEPSPEED = {
     ),
 }
 """Read in deepspeed 0.14.2 and 0.19.8 (runtime/zero/config.py: `"deprecated": True`)."""
+OFFLOADS = ("zero_optimization.cpu_offload", "zero_optimization.cpu_offload_param")
+RENAMED = ("zero_optimization.stage3_gather_fp16_weights_on_model_save",)
 TRL = {
     "--use_transformers_paged": "--use_transformers_continuous_batching",
     "--vllm_importance_sampling_cap": "--vllm_importance_sampling_clip_max",
@@ -60,6 +63,10 @@ def deprecated_option(run: RunConfig) -> Iterator[Finding]:
     }
     ```
 
+    ## Fix
+    Safe: writes what the program makes of the old option, which means the same. Not where the new one is there, too,
+    nor for what has no successor of the same kind.
+
     ## When it does not apply
     Releases before the one that deprecates the option; flags whose release isn't known.
 
@@ -84,14 +91,33 @@ def _of_deepspeed(run: RunConfig) -> Iterator[Finding]:
         new = DEEPSPEED.get(key.path)
         if new is not None:
             message = f"{key.path} is deprecated; deepspeed reads it as {new}"
-            yield Finding(
-                message, key.place(), "deprecated", (), f"write {new}", severity=WARNING if key.data else NOTE
-            )
+            fix, severity = _present(run, key), WARNING if key.data else NOTE
+            yield Finding(message, key.place(), "deprecated", (), f"write {new}", fix, severity)
+
+
+def _present(run: RunConfig, key: Key) -> Fix | None:
+    """Write what DeepSpeed makes of a deprecated key, where nothing else says so already; it means the same."""
+    from grpo_lint.fixing.values import renamed
+
+    new, value = DEEPSPEED[key.path], key.origin.span
+    old, leaf = key.path.rpartition(".")[2], new.rpartition(".")[2]
+    if key.path in RENAMED:
+        return None if run.option("deepspeed", new).explicit else renamed(key.place(), old, leaf, safe=True)
+    pinned = run.option("deepspeed", "zero_optimization.cpu_offload_use_pin_memory")
+    section = [origin for _, setting in run.options.below("deepspeed", new) for origin in setting.chain]
+    if key.path not in OFFLOADS or key.data is not True or pinned.explicit or value is None:
+        return None
+    name = renamed(key.place(), old, leaf, safe=True)
+    if name is None or any(origin.span not in (None, value) for origin in section):
+        return None
+    device = '{"device": "cpu"}'
+    return Fix(f"write {leaf}: {device}", (*name.edits, (value, device)), safe=True)
 
 
 def _of_program(program: Program) -> Iterator[Finding]:
     """Flags that a release reads under protest; one that it doesn't have is another rule's."""
     from grpo_lint.frameworks import tables
+    from grpo_lint.frameworks.programs import renames
 
     for use in program.uses:
         new, certain = TRL.get(use.name, ""), use.table == "trl"
@@ -107,7 +133,13 @@ def _of_program(program: Program) -> Iterator[Finding]:
         if now is None or now < last or table.presence(use.name, version.text) is not True:
             continue  # what the table says of it is what the last release that has it says
         message = f"{use.shown} is deprecated in {use.table} {version.text}"
-        yield Finding(message, use.span, "deprecated", (), f"write {new}" if new.startswith("--") else "")
+        fix = None
+        if new.startswith("--") and (use.table == "trl" or renames(use)) and table.presence(new, version.text):
+            from grpo_lint.fixing.values import option_renamed
+
+            there = any(new in (other.name, other.written) for other in program.uses)
+            fix = None if there else option_renamed(use.span, new, safe=True)
+        yield Finding(message, use.span, "deprecated", (), f"write {new}" if new.startswith("--") else "", fix)
 
 
 RULES = (deprecated_option,)

@@ -9,6 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from grpo_lint.diagnostics import Fix
     from grpo_lint.frameworks.programs import Program, Use
     from grpo_lint.frameworks.tables import Table
     from grpo_lint.runconfig import RunConfig
@@ -53,6 +54,10 @@ def option_of_another_release(run: RunConfig) -> Iterator[Finding]:
         --ds.zero_stage 2
     ```
 
+    ## Fix
+    Writes the option that took another name and means the same, if it isn't there already: safe at a release that is
+    known, which refuses the old name; unsafe where two releases are mixed, since either may be meant.
+
     ## When it does not apply
     Releases between two that were read of which only one has the option, and releases newer than all that were read.
 
@@ -82,7 +87,9 @@ def _of_program(program: Program) -> Iterator[Finding]:
         if table.presence(use.name, version.text) is False:
             found = True
             message = f"{use.table.replace('_', '-')} {version.text} has no {use.shown}: {_history(table, use.name)}"
-            yield Finding(message, use.span, "not in this release", (), _instead(program, use))
+            instead = _instead(program, use)
+            fix = _fix(program, use, instead) if table.presence(instead, version.text) else None
+            yield Finding(message, use.span, "not in this release", (), _help(instead), fix)
     if not found and (program.closed or program.run.framework == "trl"):
         yield from _mixed(program)
 
@@ -106,7 +113,21 @@ def _instead(program: Program, use: Use) -> str:
 
         other = {flat: dotted for dotted, flat in FLAT.items()} | FLAT
         instead = other.get(use.name, "")
-    return f"write {instead}" if instead.startswith("--") else ""
+    return instead if instead.startswith("--") else ""
+
+
+def _help(instead: str) -> str:
+    return f"write {instead}" if instead else ""
+
+
+def _fix(program: Program, use: Use, instead: str, safe: bool = True) -> Fix | None:
+    """Write the option that is the same in this release. Some have another one that takes other values."""
+    from grpo_lint.fixing.values import option_renamed
+    from grpo_lint.frameworks.programs import renames
+
+    if not instead or not renames(use) or any(instead in (other.name, other.written) for other in program.uses):
+        return None
+    return option_renamed(use.span, instead, safe)
 
 
 def _mixed(program: Program) -> Iterator[Finding]:
@@ -130,7 +151,9 @@ def _mixed(program: Program) -> Iterator[Finding]:
     releases = tables.table(table).releases
     message = f"no release of {table.replace('_', '-')} has both {old.shown} (up to {releases[until]})"
     message += f" and {new.shown} (since {releases[since]})"
-    yield Finding(message, old.span, "", ((new.span, "since a later release"),), _instead(program, old))
+    instead = _instead(program, old)
+    fix = _fix(program, old, instead, safe=False)
+    yield Finding(message, old.span, "", ((new.span, "since a later release"),), _help(instead), fix)
 
 
 def _of_deepspeed(run: RunConfig) -> Iterator[Finding]:

@@ -11,8 +11,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
+    from grpo_lint.diagnostics import Fix
     from grpo_lint.frameworks.deepspeed_keys import Key
     from grpo_lint.frameworks.programs import Program, Use
+    from grpo_lint.located import Word
     from grpo_lint.runconfig import RunConfig
     from grpo_lint.unified import Setting
 
@@ -89,6 +91,10 @@ def value_that_no_parser_takes(run: RunConfig) -> Iterator[Finding]:
     vllm serve Qwen/Qwen3-8B --tensor-parallel-size 2
     ```
 
+    ## Fix
+    Safe where nothing runs with the value as it is: the choice that was written in other letters, and no value after a
+    switch. Unsafe where verl runs with it: null for `None`, true for `Ture`, a name for a slip of the pen.
+
     ## When it does not apply
     Options that plugins add choices to; choices at an unknown release, unless the value is a bool, a number or the
     choice in other letters; numbers that a server's own converter reads, such as `16k` and `auto`.
@@ -127,8 +133,17 @@ def _of_use(program: Program, use: Use) -> Iterator[Finding]:
             continue
         why = _refusal(program, use, text)
         if why:
-            yield Finding(f"{program.title} refuses {use.shown} {text}: {why}", word.span)
+            yield Finding(f"{program.title} refuses {use.shown} {text}: {why}", word.span, fix=_choice(use, word))
             return
+
+
+def _choice(use: Use, word: Word) -> Fix | None:
+    """The choice that was written in other letters: nothing runs with the value as it is."""
+    from grpo_lint.fixing.values import replaced
+
+    choices = use.entry.get("choices")
+    meant = [str(choice) for choice in choices if str(choice).lower() == word.text.lower()] if choices else []
+    return replaced(word.span, word.text, meant[0], f"write {meant[0]}", safe=True) if len(meant) == 1 else None
 
 
 def _filled_in(text: str, choices: Any) -> bool:
@@ -195,7 +210,20 @@ def _loose(program: Program) -> Iterator[Finding]:
         if action in _SWITCHES and word.text.lower() in ("true", "false"):
             message = f"{program.title} refuses {use.shown} {word.text}: a switch takes no value"
             help = "remove the value" if word.text.lower() == "true" else f"remove {use.shown}"
-            yield Finding(message, word.span, "", ((use.span, "a switch"),), help)
+            yield Finding(message, word.span, "", ((use.span, "a switch"),), help, _switch(use, word, action))
+
+
+def _switch(use: Use, word: Word, action: str) -> Fix | None:
+    """A switch alone for `--x True`, nothing for `--x False`: nothing runs with the value there."""
+    from grpo_lint.fixing.words import without
+
+    if action != "store_true":
+        return None
+    if word.text.lower() == "true":
+        return without(word.span, "remove the value", safe=True)
+    if use.span.file is not word.span.file or use.span.file.text[use.span.end : word.span.start].strip(" \t"):
+        return None
+    return without(use.span.file.span(use.span.start, word.span.end), f"remove {use.shown}", safe=True)
 
 
 # -- DeepSpeed
@@ -268,7 +296,8 @@ def _of_word(key: str, setting: Setting) -> Iterator[Finding]:
         name = _name_meant(key, setting.value)
         if name:
             message = f"verl refuses {key}={setting.value}: no release has that name"
-            yield Finding(message, setting, help=f"did you mean {name}?")
+            fix = _write(setting, name, safe=key not in SLIPS)
+            yield Finding(message, setting, help=f"did you mean {name}?", fix=fix)
 
 
 def _name_meant(key: str, value: str) -> str:
@@ -291,7 +320,8 @@ def _text_for_null(run: RunConfig, key: str, setting: Setting) -> Iterator[Findi
     default = _default(run, key) if below == "" else below
     if default is None or isinstance(default, (bool, int, float)) or str(default).endswith(",null}"):
         message = f"{key}=None is the text 'None' to hydra, which is true where the code asks whether it is set"
-        yield Finding(message, setting, help="write null", severity=WARNING)
+        fix = _write(setting, "null", safe=False)
+        yield Finding(message, setting, help="write null", fix=fix, severity=WARNING)
 
 
 def _text_for_number(run: RunConfig, key: str, setting: Setting) -> Iterator[Finding]:
@@ -304,9 +334,27 @@ def _text_for_number(run: RunConfig, key: str, setting: Setting) -> Iterator[Fin
         return
     if isinstance(default, bool):
         message = f"{key}={setting.value} is text to hydra, which is true where the code asks whether it is set"
-        yield Finding(message, setting, help="write true or false", severity=WARNING)
+        yield Finding(message, setting, help="write true or false", fix=_bool(setting), severity=WARNING)
     elif not _reads(setting.value, "float"):
         yield Finding(f"verl reads a number for {key}, and {setting.value!r} is none", setting)
+
+
+def _write(setting: Setting, text: str, safe: bool) -> Fix | None:
+    from grpo_lint.fixing.values import set_to
+
+    return set_to(setting, text, f"write {text}", safe)
+
+
+def _bool(setting: Setting) -> Fix | None:
+    """The word that a text is a slip of the pen for."""
+    from grpo_lint.frameworks.slips import edits
+
+    text = str(setting.value)
+    near = [word for word in ("true", "false") if edits(text.lower(), word, 1) <= 1]
+    if len(near) != 1:
+        return None
+    word = near[0].capitalize() if text[:1].isupper() else near[0]
+    return _write(setting, word, safe=False)
 
 
 def _default(run: RunConfig, key: str) -> Any:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from grpo_lint.diagnostics import ERROR, WARNING, Fix
+from grpo_lint.diagnostics import ERROR, WARNING
 from grpo_lint.rules.rule import Finding, rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from grpo_lint.diagnostics import Fix
     from grpo_lint.frameworks.deepspeed_keys import Key
     from grpo_lint.frameworks.programs import Program, Use
     from grpo_lint.runconfig import RunConfig
@@ -59,6 +60,10 @@ def option_of_no_release(run: RunConfig) -> Iterator[Finding]:
     vllm serve Qwen/Qwen3-8B --max-model-len 8192
     ```
 
+    ## Fix
+    Writes the name that was meant, if it isn't there already. Safe where the program refuses the slip, so that nothing
+    runs with it; unsafe for a key that DeepSpeed or accelerate passes over, since the run then changes.
+
     ## When it does not apply
     Scripts of your own, whose options no table has; lines that also have an option of another kind, which are a fork's
     or of a release that was not read; abbreviations, where the parser takes them; keys below options that take JSON.
@@ -90,7 +95,7 @@ def _of_program(run: RunConfig) -> Iterator[Finding]:
     if not release and not all(meant(use, program) for use in unknown):
         return  # a fork's, or of a release that wasn't read
     for use in unknown:
-        yield _refused(program.title, use, meant(use, program), release)
+        yield _refused(program, use, meant(use, program), release)
 
 
 def _read_release(program: Program) -> str:
@@ -103,19 +108,20 @@ def _read_release(program: Program) -> str:
     return f"{table} {version.text}" if known and version is not None else ""
 
 
-def _refused(title: str, use: Use, slip: str, release: str) -> Finding:
+def _refused(program: Program, use: Use, slip: str, release: str) -> Finding:
+    """Nothing runs with such a name, so that writing the one that was meant is safe unless it is there already."""
     where = f"{release} has no such option" if release else "no release has such an option"
-    message = f"{title} refuses {use.shown}: {where}"
-    return Finding(message, use.span, "unknown", (), f"did you mean {slip}?" if slip else "", _fix(use.span, slip))
+    message = f"{program.title} refuses {use.shown}: {where}"
+    there = slip != "" and any(slip in (other.name, other.written, other.shown) for other in program.uses)
+    fix = None if there else _write(use.span, slip, safe=True)
+    return Finding(message, use.span, "unknown", (), f"did you mean {slip}?" if slip else "", fix)
 
 
-def _fix(span: Span, name: str) -> Fix | None:
-    """Write the name that was meant, where the name stands as such."""
-    plain = span.text.strip("\"'")
-    if not name or not plain.removeprefix("--").replace("-", "").replace("_", "").replace(".", "").isalnum():
-        return None
-    text = name if plain.startswith("--") else name.removeprefix("--")
-    return Fix(f"write {text}", ((span, span.text.replace(plain, text)),), safe=False)
+def _write(place: Span, name: str, safe: bool) -> Fix | None:
+    """Write another name, if there is one to write."""
+    from grpo_lint.fixing.values import option_renamed
+
+    return option_renamed(place, name, safe) if name else None
 
 
 def _of_launcher(run: RunConfig) -> Iterator[Finding]:
@@ -133,7 +139,9 @@ def _of_launcher(run: RunConfig) -> Iterator[Finding]:
         place = _flag_in(run, name) if slip else None
         if place is not None:
             message = f"accelerate launch refuses {name}: no release has such an option"
-            yield Finding(message, place, "unknown", (), f"did you mean {slip}?", _fix(place, slip))
+            there = _flag_in(run, slip) is not None
+            fix = None if there else _write(place, slip, safe=True)
+            yield Finding(message, place, "unknown", (), f"did you mean {slip}?", fix)
 
 
 def _flag_in(run: RunConfig, name: str) -> Span | None:
@@ -166,11 +174,17 @@ def _unknown_key(run: RunConfig, key: Key, part: str) -> Finding | None:
     since = strict_since(part)
     if since is not None and (not since or run.before("deepspeed", since) is False):
         message = f"deepspeed refuses {part}: its section has no such key in any release"
-        return Finding(message, key.place(part), "unknown", (), help, severity=ERROR)
+        return Finding(message, key.place(part), "unknown", (), help, _key_fix(run, key, part, slip, True), ERROR)
     if slip and (since is not None or "." not in part or part.partition(".")[0] in LOOSE):
         message = f"nothing reads {part}: deepspeed ignores a key that it doesn't know here"
-        return Finding(message, key.place(part), "unknown", (), help, severity=WARNING)
+        return Finding(message, key.place(part), "unknown", (), help, _key_fix(run, key, part, slip, False), WARNING)
     return None
+
+
+def _key_fix(run: RunConfig, key: Key, part: str, slip: str, refused: bool) -> Fix | None:
+    """Write the key that was meant, unless it is there. Where DeepSpeed refuses none, the run changes: it is unsafe."""
+    there = run.option("deepspeed", slip).explicit or any(True for _ in run.options.below("deepspeed", slip))
+    return None if there else _write(key.place(part), slip.rpartition(".")[2], refused)
 
 
 _SECTIONS = {"deepspeed_config": "", "fsdp_config": "fsdp_", "dynamo_config": "dynamo_", "fp8_config": "fp8_"}
@@ -197,7 +211,9 @@ def _of_accelerate(run: RunConfig) -> Iterator[Finding]:
             if slip and section not in told:
                 told.add(section)
                 message = f"accelerate refuses {section}: its file has no such key"
-                yield Finding(message, key_place(origin.span, section), "unknown", (), f"did you mean {slip}?")
+                place = key_place(origin.span, section)
+                fix = None if _has(run, slip) else _write(place, slip, safe=True)
+                yield Finding(message, place, "unknown", (), f"did you mean {slip}?", fix)
         elif rest and "." not in rest and section in _SECTIONS and f"--{rest}" not in options:
             prefix = _SECTIONS[section]
             known = [name[2:] for name in options if name.startswith(f"--{prefix}")]
@@ -205,7 +221,13 @@ def _of_accelerate(run: RunConfig) -> Iterator[Finding]:
             if slip:
                 message = f"nothing reads {key}: accelerate passes it on as an argument that nothing asks for"
                 place = key_place(origin.span, rest)
-                yield Finding(message, place, "unknown", (), f"did you mean {slip}?", severity=WARNING)
+                fix = None if _has(run, f"{section}.{slip}") else _write(place, slip, safe=False)
+                yield Finding(message, place, "unknown", (), f"did you mean {slip}?", fix, WARNING)
+
+
+def _has(run: RunConfig, key: str) -> bool:
+    """Whether accelerate's file has a key, or a section of that name."""
+    return run.option("accelerate", key).explicit or any(True for _ in run.options.below("accelerate", key))
 
 
 RULES = (option_of_no_release,)

@@ -11,14 +11,15 @@ from grpo_lint.syntax.hydra.interpolation import Malformed, is_interpolation, pa
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import Any
 
 _HEADER = lazy(r"\s*#\s*@")
 
 
 class ComposeProblem(Problem):
-    """What Hydra refuses. `override` is the command-line override that causes it, where one does.
+    """What Hydra refuses. `override` is the command-line override that causes it, where one does, `choices` what may
+    stand in its place.
 
     `kind` is one of
     - "syntax": the override breaks the grammar; "sweep": it sweeps, without --multirun;
@@ -31,12 +32,21 @@ class ComposeProblem(Problem):
     - "interpolation": an interpolation that OmegaConf can't read.
     """
 
-    __slots__ = ("kind", "override")
+    __slots__ = ("choices", "kind", "override")
 
-    def __init__(self, kind: str, message: str, span: Span, override: Any = None, help: str = "") -> None:
+    def __init__(
+        self,
+        kind: str,
+        message: str,
+        span: Span,
+        override: Any = None,
+        help: str = "",
+        choices: Sequence[str] = (),
+    ) -> None:
         super().__init__(message, span, help)
         self.kind = kind
         self.override = override
+        self.choices = choices
 
     def __repr__(self) -> str:
         return f"ComposeProblem({self.kind}, {self.message!r})"

@@ -344,7 +344,7 @@ class Expansion:
             choices = self.repository.choices(default.group_path)
             message = f"{where}{default.group_path} has no choice {default.name!r}"
             help = f"choose one of {', '.join(choices)}" if choices else ""
-            self._refuse("no-choice", message, default.span, default.source, help)
+            raise Refused(ComposeProblem("no-choice", message, default.span, default.source, help, choices or ()))
         self._refuse("no-config", f"{where}there is no config {default.config_path!r}", default.span, default.source)
 
     def _check_used(self) -> None:
