@@ -53,15 +53,17 @@ def told(problems: Iterable[ComposeProblem], names: Iterable[str], engine: str =
 
 
 def _rename(override: Override, known: list[str]) -> Fix | None:
-    """Write the name that was meant: safe for a slip of the pen, since Hydra starts nothing with it."""
+    """Write the name that was meant: safe for a slip of the pen, since Hydra starts nothing with it.
+
+    An option that has moved keeps its last name. One that only looks alike may be another.
+    """
     from grpo_lint.fixing.values import renamed
-    from grpo_lint.frameworks import slips
 
     key, span = override.key, override.key_span
-    parent = key.rpartition(".")[0]
-    slip = slips.meant(key, [name for name in known if name.rpartition(".")[0] == parent])
-    new = slip or _meant(key, known)
-    if new not in known or override.package is not None or _is_set(span, new):
+    slip = _slip(key, known)
+    new = slip or _moved(key, known)
+    near = new.partition(".")[0] == key.partition(".")[0] or "." not in new
+    if new not in known or not near or override.package is not None or _is_set(span, new):
         return None
     return renamed(span, key, new, safe=bool(slip))
 
@@ -141,16 +143,34 @@ def _engines(section: str, engine: str) -> str:
 
 def _meant(key: str, known: list[str]) -> str:
     """The option, or the section at the top, that was most likely meant; "" if none is near."""
-    parent, _, leaf = key.rpartition(".")
-    if leaf in {name.split(".", 1)[0] for name in known}:
-        return leaf
+    sure = _slip(key, known) or _moved(key, known)
+    if sure:
+        return sure
     from difflib import get_close_matches
 
-    siblings = [name for name in known if name.rpartition(".")[0] == parent]
-    same = [name for name in known if name.rpartition(".")[2] == leaf]
-    close = get_close_matches(key, siblings, 1, 0.8) or (same if len(same) == 1 else [])
-    close = close or get_close_matches(key, known, 1, 0.93)
+    close = get_close_matches(key, _siblings(key, known), 1, 0.8) or get_close_matches(key, known, 1, 0.93)
     return close[0] if close else ""
+
+
+def _siblings(key: str, known: list[str]) -> list[str]:
+    parent = key.rpartition(".")[0]
+    return [name for name in known if name.rpartition(".")[0] == parent]
+
+
+def _slip(key: str, known: list[str]) -> str:
+    """The option of the same section that a key is a slip of the pen for; "" if it is none."""
+    from grpo_lint.frameworks import slips
+
+    return slips.meant(key, _siblings(key, known))
+
+
+def _moved(key: str, known: list[str]) -> str:
+    """The one option with a key's last name, at the top or in another section; "" if there is none or more than one."""
+    leaf = key.rpartition(".")[2]
+    if leaf in {name.split(".", 1)[0] for name in known}:
+        return leaf
+    same = [name for name in known if name.rpartition(".")[2] == leaf]
+    return same[0] if len(same) == 1 else ""
 
 
 def _history(key: str) -> str:
