@@ -1,9 +1,11 @@
-"""A key that a JSON or YAML file lacks, added so that every other byte stays.
+"""A key that a JSON or YAML config lacks, added so that every other byte stays.
 
-The edit is tried, and offered only if the file then reads as before with the key in it.
+The edit is tried, and offered only if the config then reads as before with the key in it.
 """
 
 from __future__ import annotations
+
+import re
 
 from grpo_lint.diagnostics import Fix
 from grpo_lint.discover import kind_of
@@ -18,59 +20,103 @@ if TYPE_CHECKING:
     from grpo_lint.edits import Edit
     from grpo_lint.located import Value
     from grpo_lint.source import Span
-    from grpo_lint.syntax.document import Document
+
+MANY = 20
+"""Lines that start with a brace, before a place in a script, of which one may open the config around it."""
+
+
+class _Text:
+    """The text of a config: a JSON or YAML file, or JSON in a script, from `start` to `end` in its file."""
+
+    __slots__ = ("end", "file", "kind", "start")
+
+    def __init__(self, file: SourceFile, kind: str, start: int, end: int) -> None:
+        self.file = file
+        self.kind = kind
+        self.start = start
+        self.end = end
+
+    def roots(self) -> list[Value | None]:
+        """The roots of its documents; none where its reader would refuse it."""
+        text = self.file.text[self.start : self.end]
+        if self.kind == "json":
+            from grpo_lint.syntax import json
+
+            documents = [json.read_text(text, lambda low, high: self.file.span(self.start + low, self.start + high))]
+        else:
+            from grpo_lint.syntax import yaml
+
+            documents = yaml.read(self.file, "pyyaml")
+        if any(problem.fatal for document in documents for problem in document.problems):
+            return []
+        return [document.root for document in documents]
+
+    def edited(self, edits: list[Edit]) -> _Text:
+        file = SourceFile(self.file.path, edited(self.file.text, edits))
+        return _Text(file, self.kind, self.start, self.end + len(file.text) - len(self.file.text))
 
 
 def added(place: Span, beside: str, path: str, text: str, data: Any, title: str, safe: bool) -> Fix | None:
     """Add the key of a dotted path to the config in which a value of another key, `beside`, stands at `place`.
 
     The config may be a section of its file. `text` is the value as JSON writes it, which YAML reads the same; `data` is
-    what it reads as. None where the section isn't there or has the key, and where the file is neither JSON nor YAML.
+    what it reads as. None where the section isn't there or has the key, and where the text is neither JSON nor YAML.
     """
-    file = place.file
-    kind = kind_of(file.path)
-    at = _document_of(file, kind, place)
-    if at is None:
+    config = _around(place)
+    at = _document_of(config, place) if config is not None else None
+    if config is None or at is None:
         return None
     index, root = at
     here = next((key for key, leaf in root.leaves() if leaf.span == place), "")
-    if f".{here}".endswith(f".{beside}"):
-        path = here[: len(here) - len(beside)] + path
-    else:
+    if not f".{here}".endswith(f".{beside}"):
         return None
+    path = here[: len(here) - len(beside)] + path
     section, _, key = path.rpartition(".")
     parent = root.get(section) if section else root
     if parent is None or (parent.is_mapping and key in parent.data):
         return None
-    for edits in _ways(parent, path, text, data, kind, index):
-        spans = tuple((file.span(start, end), new) for start, end, new in edits)
-        if _gains(file, edits, kind, index, root, path, data):
+    for edits in _ways(parent, path, text, data, config.kind, index):
+        if edits and _gains(config, edits, index, path, data):
+            spans = tuple((place.file.span(start, end), new) for start, end, new in edits)
             return Fix(title, spans, safe, (root.span,))
     return None
 
 
-def _document_of(file: SourceFile, kind: str | None, place: Span) -> tuple[int, Value] | None:
-    """Which document of a file a place is in, and its root, if that is a mapping."""
-    for index, root in enumerate(_roots(file, kind)):
-        if root is not None and root.is_mapping and root.span.start <= place.start and place.end <= root.span.end:
-            return index, root
+def _around(place: Span) -> _Text | None:
+    """The config that holds a place: its file, or the outermost braces around it in a script, which start a line."""
+    file = place.file
+    kind = kind_of(file.path, file.text[:2].encode("utf-8", "replace"))
+    if kind in ("json", "yaml"):
+        return _Text(file, kind, 0, len(file.text))
+    if kind != "shell":
+        return None
+    start, text = place.start, file.text
+    for _ in range(MANY):
+        start = text.rfind("\n{", 0, start) + 1
+        if not start:
+            return None
+        end = _closed(text, start)
+        if end >= place.end:
+            return _Text(file, "json", start, end)
     return None
 
 
-def _roots(file: SourceFile, kind: str | None) -> list[Value | None]:
-    """The roots of a file's documents; none where its reader would refuse it."""
-    documents: list[Document] = []
-    if kind == "json":
-        from grpo_lint.syntax import json
+def _closed(text: str, start: int) -> int:
+    """Just past the brace that closes one; -1 if none does."""
+    depth = 0
+    for found in re.compile(r'"(?:[^"\\\n]|\\.)*"|[{}]').finditer(text, start):
+        depth += {"{": 1, "}": -1}.get(found.group(), 0)
+        if not depth:
+            return found.end()
+    return -1
 
-        documents = [json.read(file)]
-    elif kind == "yaml":
-        from grpo_lint.syntax import yaml
 
-        documents = yaml.read(file, "pyyaml")
-    if any(problem.fatal for document in documents for problem in document.problems):
-        return []
-    return [document.root for document in documents]
+def _document_of(config: _Text, place: Span) -> tuple[int, Value] | None:
+    """Which document of a config a place is in, and its root, if that is a mapping."""
+    for index, root in enumerate(config.roots()):
+        if root is not None and root.is_mapping and root.span.start <= place.start and place.end <= root.span.end:
+            return index, root
+    return None
 
 
 def _ways(parent: Value, path: str, text: str, data: Any, kind: str | None, index: int) -> Iterator[list[Edit]]:
@@ -126,16 +172,9 @@ def _in_block(parent: Value, key: str, text: str) -> list[Edit]:
     return [(at, at, f"\n{' ' * (name.start - line)}{key}: {text}")]
 
 
-def _gains(
-    file: SourceFile, edits: list[Edit], kind: str | None, index: int, root: Value, path: str, data: Any
-) -> bool:
-    """Whether a file reads as it does now, but for the key that the edits add."""
-    if not edits:
-        return False
-    roots = _roots(SourceFile(file.path, edited(file.text, edits)), kind)
-    if index >= len(roots) or roots[index] is None:
-        return False
-    wanted: list[Any] = [None if each is None else each.plain() for each in _roots(file, kind)]
+def _gains(config: _Text, edits: list[Edit], index: int, path: str, data: Any) -> bool:
+    """Whether a config reads as it does now, but for the key that the edits add."""
+    wanted: list[Any] = [None if each is None else each.plain() for each in config.roots()]
     node = wanted[index]
     *sections, key = path.split(".")
     for name in sections:
@@ -145,4 +184,4 @@ def _gains(
         if not isinstance(node, dict):
             return False
     node[key] = data
-    return [None if each is None else each.plain() for each in roots] == wanted
+    return [None if each is None else each.plain() for each in config.edited(edits).roots()] == wanted
