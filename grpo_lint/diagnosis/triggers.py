@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from grpo_lint.diagnostics import Notice
-from grpo_lint.engine import Linter, located
+from grpo_lint.engine import Linter
+from grpo_lint.placement import diagnosed
 from grpo_lint.rules.verdict import said
 from grpo_lint.verdicts import clear, is_avoidance, joined
 
@@ -116,7 +117,7 @@ class _Outcomes:
                 yield problem.message, problem.span
         if rule.applies(run.frameworks) and not rule.undecided(run) and rule.check is not None:
             for finding in rule.check(run):
-                diagnostic = located(rule, finding, run.anchor, run.when)
+                diagnostic = diagnosed(rule, finding, run.anchor, run.when)
                 yield diagnostic.message, diagnostic.primary.span
 
     def without(self, id: str) -> Trigger | None:
