@@ -36,8 +36,8 @@ def unknown_option(problem: Problem) -> Iterator[Finding]:
     something reads it.
 
     ## Fix
-    Writes the option that was meant, where it is in the tree and the script sets it nowhere: safe for a slip of the pen
-    under the same section, since Hydra starts nothing with it; else unsafe.
+    Writes the option that was meant, if the script sets it nowhere: safe for a slip of the pen in a name of the same
+    section, since Hydra starts nothing with it; unsafe for the one option of that name in another section.
 
     ## When it does not apply
     Open dictionaries, options that `+` adds, and trees of which a part isn't at hand.
