@@ -11,6 +11,7 @@ from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
 
+import jsonschema
 import pytest
 
 from grpo_lint import atomic
@@ -463,3 +464,35 @@ def test_a_second_run_changes_nothing(lint: Lint) -> None:
     once = path.read_bytes()
     assert lint("run.sh", "--fix", "--unsafe-fixes")[::2] == (0, "")
     assert path.read_bytes() == once
+
+
+# -- for other tools
+
+
+def test_other_tools_are_told_of_the_fixes(lint: Lint) -> None:
+    """The edits that SARIF, JSON and rdjson tell are those that --fix makes."""
+    path = put("run.sh", "# größe 🚀\n" + TWO)
+    lint("run.sh", "--output", "sarif=r.sarif", "--output", "json=r.json", "--output", "rdjson=r.rdjson")
+    document = json.loads(Path("r.sarif").read_text())
+    schema = json.loads((Path(__file__).parent / "reporters" / "schemas" / "sarif-schema-2.1.0.json").read_text())
+    assert not list(jsonschema.Draft4Validator(schema).iter_errors(document))
+    regions = [
+        (change["artifactLocation"]["uri"], one["deletedRegion"], one.get("insertedContent"))
+        for result in document["runs"][0]["results"]
+        for fix in result["fixes"]
+        for change in fix["artifactChanges"]
+        for one in change["replacements"]
+    ]
+    place = {"startColumn": 5, "endColumn": 6}
+    assert regions == [("run.sh", {"startLine": line, "endLine": line, **place}, None) for line in (5, 9)], (
+        "the + of both commands"
+    )
+    edits = [edit for one in json.loads(Path("r.json").read_text())["diagnostics"] for edit in one["fix"]["edits"]]
+    assert [(edit["line"], edit["column"], edit["end_column"], edit["replacement"]) for edit in edits] == [
+        (5, 5, 6, ""),
+        (9, 5, 6, ""),
+    ]
+    (first, second) = json.loads(Path("r.rdjson").read_text())["diagnostics"]
+    assert [one["suggestions"][0]["text"] for one in (first, second)] == ["", ""]
+    lint("run.sh", "--fix")
+    assert path.read_text() == "# größe 🚀\n" + TWO.replace("+actor", "actor")
