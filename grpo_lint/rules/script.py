@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
-from grpo_lint.diagnostics import ERROR, NOTE, WARNING
+from grpo_lint.diagnostics import ERROR, NOTE, WARNING, Fix
 from grpo_lint.located import Unknown
 from grpo_lint.rules.rule import Finding, reported, rule, text_rule
 
@@ -55,6 +55,9 @@ def lost_arguments(problem: Problem) -> Iterator[Finding]:
         actor_rollout_ref.rollout.name=vllm
     ```
 
+    ## Fix
+    Unsafe: takes out the blanks after the backslash, or the blank lines, so that the arguments are passed.
+
     ## When it does not apply
     A blank line after the last backslash, where nothing follows that was meant as an argument.
 
@@ -63,7 +66,21 @@ def lost_arguments(problem: Problem) -> Iterator[Finding]:
     `verl/experimental/fully_async_policy/shell/geo3k_qwen25vl_7b_megatron_4_4.sh`, where 35 overrides are lost.
     """
     help = "remove what ends the command, so that each line but the last ends with a backslash"
-    yield reported(problem, "not passed", help)
+    yield reported(problem, "not passed", help, _joined(problem))
+
+
+def _joined(problem: Problem) -> Fix | None:
+    """Take out the blanks after a backslash, or the blank lines below it; a comment is left to its author."""
+    file, lost = problem.span.file, problem.span.start
+    start = file.text.rfind("\n", 0, lost) + 1
+    before = file.text[:start]
+    if problem.kind == "continuation-trailing-blank":
+        kept, end = before.removesuffix("\n").rstrip(" \t"), start - 1
+    else:
+        kept, end = before.rstrip(" \t\n") + "\n", start
+    if not kept.rstrip("\n").endswith("\\") or not before.startswith(kept) or len(kept) >= end:
+        return None
+    return Fix("pass the arguments that follow", ((file.span(len(kept), end), ""),), safe=False)
 
 
 @text_rule("SRC07", "unset-variable", severity=NOTE, kinds=("unset-in-launch",))
@@ -154,13 +171,19 @@ def split_argument(problem: Problem) -> Iterator[Finding]:
         data.train_files="$FILES"
     ```
 
+    ## Fix
+    Unsafe: quotes the variable, so that the value is one argument.
+
     ## When it does not apply
     A variable that is an argument list by itself (`$EXTRA_ARGS`), which is meant to be split.
 
     ## Sources
     bash 5.2, section "Word Splitting".
     """
-    yield reported(problem, help="quote it")
+    text, fix = problem.span.text, None
+    if text.startswith("$"):
+        fix = Fix(f'write "{text}"', ((problem.span, f'"{text}"'),), safe=False)
+    yield reported(problem, help="quote it", fix=fix)
 
 
 @text_rule("SRC10", "carriage-return", severity=ERROR, kinds=("carriage-return",))
