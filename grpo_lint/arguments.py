@@ -95,11 +95,6 @@ class Options:
     log: list[str] | None = None
     reasons: bool = False
 
-    @property
-    def reads_stdin(self) -> bool:
-        """Whether standard input is what is linted."""
-        return self.stdin or self.stdin_filename is not None
-
 
 def parser(command: str) -> ArgumentParser:
     """The parser of one command."""

@@ -277,8 +277,8 @@ def _changes(options: Options, paths: Sequence[str], given: dict[str, bytes]) ->
 
 
 def _write(format: str, path: str, report: Report, options: Options) -> None:
-    from grpo_lint.outputs import write_to
+    from grpo_lint.outputs import reads_stdin, write_to
     from grpo_lint.reporters import write
 
-    aside = options.fix and options.reads_stdin  # standard output has the fixed text
+    aside = options.fix and reads_stdin(options)  # standard output has the fixed text
     write_to(path, f"{format}={path}", options.color, lambda out, style: write(format, report, out, style), aside)

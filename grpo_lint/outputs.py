@@ -61,6 +61,11 @@ def write_to(path: str, output: str, color: str, write: Callable[[TextIO, Style]
         raise UsageError(f"--output {output}: {error.strerror}") from None
 
 
+def reads_stdin(options: Options) -> bool:
+    """Whether standard input is what is linted."""
+    return options.stdin or options.stdin_filename is not None
+
+
 def given(options: Options) -> dict[str, bytes]:
     """The file that standard input stands for, with its bytes; empty when standard input isn't to be linted."""
     name = options.stdin_filename

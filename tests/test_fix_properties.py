@@ -39,6 +39,7 @@ def texts_and_edits(draw: st.DrawFn) -> tuple[str, list[tuple[int, int, str]]]:
 
 
 @given(texts_and_edits(), ENCODINGS)
+@settings(deadline=None)
 def test_only_what_is_replaced_changes(case: tuple[str, list[tuple[int, int, str]]], kind: tuple[bytes, str]) -> None:
     (text, edits), (mark, encoding) = case, kind
     data = mark + text.encode(encoding)

@@ -7,6 +7,7 @@ import sys
 from grpo_lint import atomic
 from grpo_lint.arguments import UsageError
 from grpo_lint.discover import shown
+from grpo_lint.outputs import reads_stdin
 from grpo_lint.repair import Repair
 from grpo_lint.reporters.characters import count
 from grpo_lint.source import Unreadable, decode, read_bytes
@@ -36,7 +37,7 @@ def fixed(
         _show(repair, options)
         for notice in report.notices if report.errors else ():
             say(f"{notice.path}: {notice.message}" if notice.path else notice.message)
-    elif options.reads_stdin:
+    elif reads_stdin(options):
         data = next(iter(repair.after.values()), next(iter(given.values())))
         _write_out(data)
     elif not _write(repair, report):
@@ -58,7 +59,7 @@ def _require(options: Options) -> None:
         for name, value in zip(names, others, strict=True):
             if value is not None:
                 raise UsageError(f"--diff: it prints a diff in place of a report, so {name} does not go with it")
-    elif options.reads_stdin and any("=" not in text for text in options.output or ()):
+    elif reads_stdin(options) and any("=" not in text for text in options.output or ()):
         raise UsageError("--fix: standard output has the fixed text, so name a file: --output FORMAT=FILE")
 
 
