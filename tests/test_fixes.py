@@ -29,6 +29,12 @@ python3 -m verl.trainer.main_ppo \\
     actor_rollout_ref.rollout.n=8 \\
     actor_rollout_ref.actor.optim.clip_grad=0
 """
+SLIP = """{
+  "train_batch_size": 8,
+  "zero_optimization": {"stage": 2, "overlap_com": true},
+  "gradient_clipping": 1.0
+}
+"""
 CLIPPED = ZERO.replace("clip_grad=0", "clip_grad=1.0")
 
 Lint = Callable[..., tuple[int, str, str]]
@@ -157,7 +163,7 @@ def test_a_read_only_file_is_told_and_the_others_are_fixed(lint: Lint) -> None:
 
 def test_only_what_is_linted_is_written(lint: Lint) -> None:
     """A script names a config: its fault is told, but the file wasn't asked for."""
-    config = put("ds.json", '{"zero_optimization": {"stage": 2, "overlap_com": true}, "gradient_clipping": 1.0}\n')
+    config = put("ds.json", SLIP)
     put("run.sh", "deepspeed train.py --deepspeed ds.json\n")
     before = config.read_text()
     code, out, _ = lint("run.sh", "--fix")
@@ -169,7 +175,7 @@ def test_only_what_is_linted_is_written(lint: Lint) -> None:
 
 
 def test_what_the_settings_leave_out_is_not_written(lint: Lint) -> None:
-    config = put("conf/ds.json", '{"zero_optimization": {"stage": 2, "overlap_com": true}, "gradient_clipping": 1.0}\n')
+    config = put("conf/ds.json", SLIP)
     put("run.sh", "deepspeed train.py --deepspeed conf/ds.json\n")
     before = config.read_text()
     lint("--fix", "--exclude", "conf/")

@@ -139,7 +139,7 @@ def test_the_place_of_a_slip_and_its_fix(tmp_path: Path) -> None:
     (finding,) = findings(unknown, line(tmp_path, f"{PROGRAMS['vllm']} --max_modle_len=8192"))
     assert finding.fix is not None
     assert [(span.text, text) for span, text in finding.fix.edits] == [("--max_modle_len", "--max-model-len")]
-    assert not finding.fix.safe
+    assert finding.fix.safe
 
 
 def test_keys_of_a_file_that_a_server_reads(tmp_path: Path) -> None:
