@@ -155,7 +155,12 @@ def _add_check(parser: ArgumentParser) -> None:
     parser.add_argument("--version", "-V", action="store_true", help="print the version and exit")
     parser.add_argument("--completion", choices=("bash", "zsh", "fish"), help="print a script for a shell's completion")
     _add_rules(parser)
-    _add_fixes(parser)
+    group = parser.add_argument_group("fixes")
+    group.add_argument("--fix", action="store_true", help="write the safe fixes into the files")
+    group.add_argument(
+        "--unsafe-fixes", action="store_true", help="with --fix or --diff: the fixes that change a run, too"
+    )
+    group.add_argument("--diff", action="store_true", help="print what --fix would change, and write nothing")
     _add_files(parser)
     _add_sources(parser)
 
@@ -311,15 +316,6 @@ def _add_rules(parser: ArgumentParser) -> None:
         metavar="FILE",
         help="report findings on lines that a unified diff touches only; - reads it from input",
     )
-
-
-def _add_fixes(parser: ArgumentParser) -> None:
-    group = parser.add_argument_group("fixes")
-    group.add_argument("--fix", action="store_true", help="write the safe fixes into the files")
-    group.add_argument(
-        "--unsafe-fixes", action="store_true", help="with --fix or --diff: the fixes that change a run, too"
-    )
-    group.add_argument("--diff", action="store_true", help="print what --fix would change, and write nothing")
 
 
 def _add_files(parser: ArgumentParser) -> None:
