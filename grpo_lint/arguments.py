@@ -115,25 +115,19 @@ def parser(command: str) -> ArgumentParser:
         parser.add_argument("--only", choices=("changed",), help="leave the frameworks' defaults out")
         parser.add_argument("--include-docs", action="store_true", help="read Markdown's code fences and notebooks too")
         parser.add_argument("--memory", action="store_true", help="estimate what each run takes of a GPU, term by term")
-        _add_sources(parser)
+        add_sources(parser)
     elif command == "validate":
         _add_validate(parser)
     elif command == "explain":
         parser.add_argument(
             "rules", nargs="+", metavar="RULE", help="a rule's id or name, such as NOT07 or group-size-1"
         )
-    elif command == "matrix":
-        _add_matrix(parser)
-    elif command == "guide":
-        _add_guide(parser)
-    elif command == "compare":
-        _add_compare(parser)
-    elif command == "diagnose":
-        _add_diagnose(parser)
-    elif command == "recommend":
-        _add_recommend(parser)
-    else:
+    elif command == "rules":
         parser.add_argument("--format", choices=("table", "json"), help="default: table")
+    else:
+        from grpo_lint.answer_arguments import OF_COMMANDS
+
+        OF_COMMANDS[command](parser)
     return parser
 
 
@@ -162,7 +156,7 @@ def _add_check(parser: ArgumentParser) -> None:
     )
     group.add_argument("--diff", action="store_true", help="print what --fix would change, and write nothing")
     _add_files(parser)
-    _add_sources(parser)
+    add_sources(parser)
 
 
 def _add_validate(parser: ArgumentParser) -> None:
@@ -182,100 +176,7 @@ def _add_validate(parser: ArgumentParser) -> None:
     parser.add_argument("--select", action="append", metavar="RULES", help="only these: ids, names, prefixes, topics")
     parser.add_argument("--ignore", action="append", metavar="RULES", help="leave these out")
     parser.add_argument("--color", choices=("auto", "always", "never"), help="default: auto")
-    _add_sources(parser)
-
-
-def _add_matrix(parser: ArgumentParser) -> None:
-    from grpo_lint.commands.matrix import FORMATS
-
-    group = parser.add_mutually_exclusive_group()
-    group.add_argument(
-        "--as-stated",
-        action="store_true",
-        help="print the source document's matrix, with what upstream says against it",
-    )
-    group.add_argument("--by-class", action="store_true", help="print each class with its bugs, releases and rules")
-    parser.add_argument("--format", choices=FORMATS, help="default: text")
-
-
-def _add_guide(parser: ArgumentParser) -> None:
-    import argparse
-
-    from grpo_lint.choices.facts import FACTS
-    from grpo_lint.choices.known import TOPICS, load
-    from grpo_lint.commands.guide import FORMATS
-
-    about = "; ".join(f"{topic}: {load(topic)['about']}" for topic in TOPICS)
-    parser.add_argument("topic", choices=tuple(TOPICS), metavar="TOPIC", help=about)
-    parser.add_argument("paths", nargs="*", metavar="PATH", help="the runs' scripts or configs, which tell the facts")
-    parser.add_argument("--format", choices=FORMATS, help="default: text")
-    group = parser.add_argument_group("facts, which rule what the paths say")
-    for name, (kind, help) in FACTS.items():
-        if kind == "release":
-            group.add_argument(f"--{name}", type=_release, metavar="RELEASE", help=help)
-        elif kind == "count":
-            group.add_argument(f"--{name}", type=_count, metavar="N", help=help)
-        else:
-            group.add_argument(f"--{name}", action=argparse.BooleanOptionalAction, help=help)
-    _add_sources(parser)
-
-
-def _add_compare(parser: ArgumentParser) -> None:
-    from grpo_lint.commands.compare import CHOICES, FORMATS
-
-    parser.add_argument(
-        "choices", nargs=2, choices=CHOICES, metavar="CHOICE", help=f"two of them: {', '.join(CHOICES)}"
-    )
-    parser.add_argument("--format", choices=FORMATS, help="default: text")
-
-
-def _add_diagnose(parser: ArgumentParser) -> None:
-    from grpo_lint.commands.diagnose import FORMATS
-
-    parser.add_argument(
-        "paths", nargs="*", metavar="PATH", help="the run's script or config: causes that it shows come first"
-    )
-    parser.add_argument(
-        "--symptom", action="append", metavar="TEXT", help='what goes wrong, such as "loss nan step 3"; may be repeated'
-    )
-    parser.add_argument(
-        "--log", action="append", metavar="FILE", help="a training log; - reads it from input; may be repeated"
-    )
-    parser.add_argument("--format", choices=FORMATS, help="default: text")
-    _add_sources(parser)
-
-
-def _add_recommend(parser: ArgumentParser) -> None:
-    from grpo_lint.recipes.choose import FORMATS, TOPICS
-
-    parser.add_argument(
-        "topic",
-        nargs="?",
-        choices=TOPICS,
-        metavar="TOPIC",
-        help=f"what it is about: {', '.join(TOPICS)} (default: all that go together in the format)",
-    )
-    parser.add_argument("--format", choices=FORMATS, help="whose config to write (default: unified)")
-    parser.add_argument("--reasons", action="store_true", help="print why, with sources, instead of the config")
-    _add_sources(parser)
-
-
-def _release(text: str) -> str:
-    from argparse import ArgumentTypeError
-
-    from grpo_lint.runconfig import release
-
-    if not release(text):
-        raise ArgumentTypeError(f"{text!r} is no release; write one such as 2.6 or 0.9.1")
-    return text
-
-
-def _count(text: str) -> int:
-    from argparse import ArgumentTypeError
-
-    if not (text.isascii() and text.isdigit() and 0 < len(text) < 10 and int(text)):
-        raise ArgumentTypeError(f"{text!r} is no number from 1 on")
-    return int(text)
+    add_sources(parser)
 
 
 def _add_rules(parser: ArgumentParser) -> None:
@@ -329,7 +230,8 @@ def _add_files(parser: ArgumentParser) -> None:
     )
 
 
-def _add_sources(parser: ArgumentParser) -> None:
+def add_sources(parser: ArgumentParser) -> None:
+    """What tells the settings, for commands that read the user's files."""
     group = parser.add_argument_group("settings")
     group.add_argument(
         "--target",

@@ -31,7 +31,7 @@ ORDER = [
     {"configure", "settings_file", "settings_values"},
     {"reporters", "statistics"},
     {"terminal", "show_settings", "judge", "explain", "diagnosis", "choices", "recipes"},
-    {"arguments", "outputs", "commands", "completion"},
+    {"arguments", "answer_arguments", "outputs", "commands", "completion"},
     {"cli"},
     {"__main__"},
 ]
