@@ -284,6 +284,17 @@ def test_a_diff_in_colours_shows_no_control_characters(lint: Lint) -> None:
 DIFF = "--diff: it prints a diff in place of a report, so {} does not go with it"
 
 
+def test_credentials_stay_in_the_file_and_out_of_the_diff(lint: Lint) -> None:
+    secret = "hf_" + "aB3dE5fG7hJ9kL1mN2pQ4rS6tU8vW0xYzA"
+    text = PLUS.replace("#!/bin/bash", f"export HF_TOKEN={secret}")
+    path = put("run.sh", text)
+    _, out, err = lint("run.sh", "--diff")
+    assert "-    +actor_rollout_ref.rollout.n=8" in out
+    assert secret not in out + err
+    lint("run.sh", "--fix")
+    assert path.read_text() == text.replace("+actor", "actor")
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

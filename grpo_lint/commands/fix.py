@@ -10,7 +10,7 @@ from grpo_lint.discover import shown
 from grpo_lint.outputs import reads_stdin
 from grpo_lint.repair import Repair
 from grpo_lint.reporters.characters import count
-from grpo_lint.source import Unreadable, decode, read_bytes
+from grpo_lint.source import SourceFile, Unreadable, decode, read_bytes
 from grpo_lint.terminal import colored, say
 
 TYPE_CHECKING = False
@@ -112,7 +112,7 @@ def _painted(line: str, color: bool) -> str:
 def _diff(name: str, before: bytes, after: bytes) -> Iterator[str]:
     from difflib import unified_diff
 
-    old, new = (decode(data).split("\n") for data in (before, after))
+    old, new = (SourceFile(name, decode(data)).text.split("\n") for data in (before, after))  # credentials masked
     for line in unified_diff(_ended(old), _ended(new), name, name):
         yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
 
