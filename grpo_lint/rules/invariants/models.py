@@ -8,7 +8,6 @@ from grpo_lint.diagnostics import ERROR, WARNING
 from grpo_lint.frameworks.verl import MODEL, ROLLOUT
 from grpo_lint.rules.invariants.relation import (
     Operands,
-    divisors,
     field,
     listed,
     number,
@@ -17,6 +16,7 @@ from grpo_lint.rules.invariants.relation import (
     told,
     value,
 )
+from grpo_lint.rules.invariants.shapes import shape_of, splits_attention
 from grpo_lint.rules.invariants.verl_batches import validated
 from grpo_lint.rules.invariants.verl_engines import ENGINE, LENGTH, PROMPT, RESPONSE
 
@@ -27,36 +27,18 @@ if TYPE_CHECKING:
     from grpo_lint.rules.rule import Finding, Rule
     from grpo_lint.runconfig import RunConfig
 
-TABLE = os.path.join(os.path.dirname(__file__), "heads.tsv")
-"""Attention heads of released models, by name: what Megatron's launch scripts of slime give (main of 2026-08-21)."""
-
 POSITIONS = os.path.join(os.path.dirname(__file__), "positions.tsv")
 """`max_position_embeddings` of released models, by their names on the hub: a copy on a disk may have been changed."""
 
-_EDITIONS = ("instruct", "base", "chat", "math", "coder", "thinking", "hf", "fp8")
-"""Parts of a name that say nothing of the shape."""
-
-_heads: dict[str, int] = {}
 _positions: dict[str, int] = {}
-
-
-def _load(path: str, into: dict[str, int]) -> dict[str, int]:
-    if not into:
-        with open(path, encoding="utf-8") as table:
-            into.update((name, int(count)) for name, count in (line.split("\t") for line in table))
-    return into
 
 
 def positions_of(name: str) -> int | None:
     """The positions that a model of the hub is made for, where they are known."""
-    return _load(POSITIONS, _positions).get(name)
-
-
-def heads_of(path: str) -> int | None:
-    """The attention heads of a model, where its name is that of a released one."""
-    first, *rest = path.rstrip("/").rsplit("/", 1)[-1].lower().removeprefix("meta-").split("-")
-    telling = (part for part in rest if part not in _EDITIONS and not (len(part) == 4 and part.isdecimal()))
-    return _load(TABLE, _heads).get("-".join((first, *telling)))
+    if not _positions:
+        with open(POSITIONS, encoding="utf-8") as table:
+            _positions.update((name, int(count)) for name, count in (line.split("\t") for line in table))
+    return _positions.get(name)
 
 
 @relation(
@@ -68,24 +50,25 @@ def heads_of(path: str) -> int | None:
     " actor_rollout_ref.rollout.tensor_model_parallel_size=8",
     good="actor_rollout_ref.rollout.name=vllm actor_rollout_ref.model.path=Qwen/Qwen2.5-7B-Instruct"
     " actor_rollout_ref.rollout.tensor_model_parallel_size=4",
-    unless="The number of heads is known for released models of common families, by their names.",
+    unless="The number of heads is known for released models of common families, by their names. SGLang's data "
+    "parallelism of the attention makes smaller groups.",
     source='vLLM 0.33.0, `config/model.py`: "Total number of attention heads ... must be divisible by tensor parallel '
     'size". THU-KEG/AdaptThink#1.',
 )  # fmt: skip
 def heads(o: Operands) -> Iterator[Finding]:
     """Each tensor-parallel rank of the engine takes the same number of attention heads.
 
-    A model of 7B with 28 heads runs on 1, 2, 4, 7, 14 or 28 GPUs, and not on the 8 of a node.
+    A model of 7B with 28 heads and 4 key-value heads runs on 1, 2, 4 or 28 GPUs, and not on the 8 of a node.
     """
-    count = heads_of(o.path) if isinstance(o.path, str) and o.tp > 1 else None
-    if count is None or count % o.tp == 0:
+    shape = shape_of(o.path) if isinstance(o.path, str) and o.tp > 1 else None
+    if shape is None or shape.heads % o.tp == 0 or splits_attention(o):
         return
     name = o.path.rstrip("/").rsplit("/", 1)[-1]
     yield o.fault(
         "tp",
-        f"{name} has {count} attention heads, which {o('tp')} does not divide: the engine refuses to start",
+        f"{name} has {shape.heads} attention heads, which {o('tp')} does not divide: the engine refuses to start",
         "path",
-        help=f"use a tensor-parallel size of {listed(divisors(count, 64))}",
+        help=f"use a tensor-parallel size of {listed(shape.sizes())}",
     )
 
 

@@ -39,6 +39,10 @@ class Shape:
         repeated = not self.kv_heads or self.kv_heads % size == 0 or size % self.kv_heads == 0
         return self.heads % size == 0 and repeated
 
+    def sizes(self) -> list[int]:
+        """The numbers of ranks, up to 64, among which an engine can share the heads."""
+        return [size for size in divisors(self.heads, 64) if self.splits(size)]
+
 
 _counts: dict[str, str] = {}
 _families: dict[str, str] = {}
@@ -95,13 +99,12 @@ def key_value_heads(o: Operands) -> Iterator[Finding]:
     if shape is None or shape.heads % o.tp or shape.splits(o.tp) or splits_attention(o):
         return
     name = o.path.rstrip("/").rsplit("/", 1)[-1]
-    sizes = (size for size in divisors(shape.heads, 64) if shape.splits(size))
     yield o.fault(
         "tp",
         f"{name} has {shape.kv_heads} key-value heads, which {o('tp')} neither divides nor repeats evenly: the engine"
         " refuses to start",
         "path",
-        help=f"use a tensor-parallel size of {listed(sizes)}",
+        help=f"use a tensor-parallel size of {listed(shape.sizes())}",
     )
 
 

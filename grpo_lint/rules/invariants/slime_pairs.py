@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from grpo_lint.diagnostics import NOTE, WARNING
-from grpo_lint.rules.invariants.models import heads_of
 from grpo_lint.rules.invariants.relation import (
     Operands,
     divisors,
@@ -15,6 +14,7 @@ from grpo_lint.rules.invariants.relation import (
     relations,
     value,
 )
+from grpo_lint.rules.invariants.shapes import shape_of
 from grpo_lint.rules.invariants.slime import DATA, READ, slime
 
 TYPE_CHECKING = False
@@ -244,12 +244,12 @@ def shape(o: Operands) -> Iterator[Finding]:
 
     slime compares them once the job has started.
     """
-    count = heads_of(o.path) if isinstance(o.path, str) else None
-    if count is not None and o.heads != count:
+    told = shape_of(o.path) if isinstance(o.path, str) else None
+    if told is not None and o.heads != told.heads:
         name = o.path.rstrip("/").rsplit("/", 1)[-1]
         yield o.fault(
             "heads",
-            f"{o('heads')}, and {name} has {count}: the shape is another model's, which slime asserts against",
+            f"{o('heads')}, and {name} has {told.heads}: the shape is another model's, which slime asserts against",
             "path",
             help="source the script of this model's shape",
         )
