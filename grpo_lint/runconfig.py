@@ -226,13 +226,21 @@ class RunConfig:
         return answers.pop() if len(answers) == 1 else None
 
     def mentions(self, words: Iterable[str]) -> bool:
-        """Whether the files say anything of one of these: a unified field that is on, or a part of an option's key."""
+        """Whether the files say anything of one of these.
+
+        A word is a unified field, which has to be on; else a part of an option's key or a variable of the environment;
+        where it starts with # or -, it may be a part of the text, too.
+        """
         for word in words:
             if word in FIELDS:
                 setting: Setting = getattr(self, word)
                 if not setting.decided or setting.value not in (None, False, 0, "", "none"):
                     return True
-            elif word in self.env or any(word in key for key in self.options.keys("")):
+            elif (
+                word in self.env
+                or any(word in key for key in self.options.keys(""))
+                or (word[0] in "#-" and word in self.anchor.file.text)
+            ):
                 return True
         return False
 

@@ -13,7 +13,7 @@ from grpo_lint.rules import RULES
 from grpo_lint.rules.invariants.pages import PROGRAMS
 from grpo_lint.rules.invariants.relation import Relation, divisors, listed
 from grpo_lint.rules.invariants.verl_batches import dynamic_alike, mini_exceeds_batch, mini_over_ranks
-from grpo_lint.rules.invariants.verl_engines import rollout_shape
+from grpo_lint.rules.invariants.verl_shares import rollout_shape
 
 ESTIMATE = "INV780"
 """Adds up a run's memory, which is no relation between options."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from grpo_lint.diagnostics import ERROR, NOTE
 from grpo_lint.frameworks import verl
-from grpo_lint.rules.invariants.launchers import allocated, visible_gpus, wanted_gpus
+from grpo_lint.rules.invariants.launchers import VISIBLE, allocated, visible_gpus, wanted_gpus
 from grpo_lint.rules.invariants.relation import Operands, before, environment, option, relation, relations
 from grpo_lint.unified import UNSET
 
@@ -88,6 +88,7 @@ def expandable(o: Operands) -> Iterator[Finding]:
     devices=environment("CUDA_VISIBLE_DEVICES"),
     also=("trl", "transformers", "ms_swift", "llama_factory", "megatron", "slime", "deepspeed", "openrlhf", "easyr1"),
     topics=("parallel",),
+    mentions=(*VISIBLE, "resources.limits", "#SBATCH", "--num-gpus"),
     bad="$ CUDA_VISIBLE_DEVICES=0,1,2,3 torchrun --nproc_per_node 8 grpo.py --model_name_or_path Qwen/Qwen2.5-1.5B"
     " --output_dir out --learning_rate 1e-6 --per_device_train_batch_size 8 --num_generations 8",
     good="$ CUDA_VISIBLE_DEVICES=0,1,2,3 torchrun --nproc_per_node 4 grpo.py --model_name_or_path Qwen/Qwen2.5-1.5B"

@@ -17,8 +17,7 @@ from grpo_lint.rules.invariants.relation import (
     value,
 )
 from grpo_lint.rules.invariants.shapes import shape_of, splits_attention
-from grpo_lint.rules.invariants.verl_batches import validated
-from grpo_lint.rules.invariants.verl_engines import ENGINE, LENGTH, PROMPT, RESPONSE
+from grpo_lint.rules.invariants.verl_batches import ENGINE, LENGTH, PROMPT, RESPONSE, validated
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

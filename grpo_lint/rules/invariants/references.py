@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import isfinite
+_HUGE = float("inf")
 
 
 def reference(text: str) -> tuple[str, str | None]:
@@ -21,7 +21,7 @@ def _consists(text: str, more: str) -> bool:
 
 def computable(value: object, kind: str) -> bool:
     """Whether a relation can compute with a value: `.inf` is a number to YAML, and 0 processes to a variable."""
-    if type(value) not in (int, float) or not isfinite(value):  # type: ignore[arg-type]
+    if type(value) not in (int, float) or not -_HUGE < value < _HUGE:  # type: ignore[operator]
         return False
     return kind != "processes" or value > 0  # type: ignore[operator]
 

@@ -30,6 +30,10 @@ BATCH, GPUS, NODES = "data.train_batch_size", "trainer.n_gpus_per_node", "traine
 MINI, MICRO = f"{ACTOR}.ppo_mini_batch_size", f"{ACTOR}.ppo_micro_batch_size"
 PER_GPU, DYNAMIC = f"{MICRO}_per_gpu", f"{ACTOR}.use_dynamic_bsz"
 REF = "actor_rollout_ref.ref"
+TP, DP = f"{ROLLOUT}.tensor_model_parallel_size", f"{ROLLOUT}.data_parallel_size"
+ENGINE, LENGTH = f"{ROLLOUT}.name", f"{ROLLOUT}.max_model_len"
+PROMPT, RESPONSE = "data.max_prompt_length", "data.max_response_length"
+SEPARATE = "trainer.v1.separate_async"
 ACTOR_CHECK = "verl 0.6.0 to 0.9.1, `workers/config/actor.py`; 0.5.0, `trainer/ppo/ray_trainer.py`: `_validate_config`."
 
 

@@ -7,15 +7,13 @@ from grpo_lint.frameworks.verl import ACTOR, FSDP, MEGATRON, ROLLOUT
 from grpo_lint.rules.avoidance.verl_run import fsdp, megatron
 from grpo_lint.rules.invariants.relation import (
     Operands,
-    divisors,
     flag,
-    listed,
     number,
     relation,
     relations,
     value,
 )
-from grpo_lint.rules.invariants.verl_batches import BATCH, DYNAMIC, GPUS, MINI, NODES
+from grpo_lint.rules.invariants.verl_batches import BATCH, DP, DYNAMIC, ENGINE, GPUS, MINI, NODES, SEPARATE, TP
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,16 +22,7 @@ if TYPE_CHECKING:
     from grpo_lint.rules.rule import Finding, Rule
     from grpo_lint.runconfig import RunConfig
 
-TP, DP = f"{ROLLOUT}.tensor_model_parallel_size", f"{ROLLOUT}.data_parallel_size"
-ENGINE, LENGTH = f"{ROLLOUT}.name", f"{ROLLOUT}.max_model_len"
-PROMPT, RESPONSE = "data.max_prompt_length", "data.max_response_length"
 SP = f"{ACTOR}.ulysses_sequence_parallel_size"
-SEPARATE = "trainer.v1.separate_async"
-
-
-def colocated(run: RunConfig) -> bool:
-    """Whether rollout and trainer share their GPUs."""
-    return run.async_rollout.known and run.async_rollout.value is False
 
 
 def separate(run: RunConfig) -> bool:
@@ -48,6 +37,7 @@ def separate(run: RunConfig) -> bool:
     cp=value(f"{MEGATRON}.context_parallel_size"), gpus=number(GPUS), nodes=number(NODES),
     when=megatron, since="0.2",
     topics=("parallel",),
+    mentions=("megatron",),
     bad=f"model_engine=megatron {GPUS}=8 {MEGATRON}.tensor_model_parallel_size=4"
     f" {MEGATRON}.pipeline_model_parallel_size=3",
     good=f"model_engine=megatron {GPUS}=8 {MEGATRON}.tensor_model_parallel_size=4"
@@ -73,46 +63,11 @@ def megatron_shape(o: Operands) -> Iterator[Finding]:
 
 
 @relation(
-    "INV121", "rollout-does-not-fit-gpus", "verl",
-    tp=number(TP), dp=value(DP), pp=value(f"{ROLLOUT}.pipeline_model_parallel_size"), gpus=number(GPUS),
-    nodes=number(NODES), engine=value(ENGINE),
-    when=colocated, since="0.2",
-    topics=("parallel", "rollout"),
-    bad=f"{GPUS}=1 {ENGINE}=vllm",
-    good=f"{GPUS}=1 {ENGINE}=vllm {TP}=1",
-    unless="A rollout on GPUs of its own is not compared with the trainer's, nor is the `hf` rollout, which has no "
-    "tensor parallelism.",
-    source="verl 0.2 to 0.7.1, `workers/fsdp_workers.py`, `megatron_workers.py`; 0.8.0 to 0.9.1, "
-    "`workers/engine_workers.py`: \"rollout world_size ... is not divisible by infer_world_size\". `rollout."
-    "tensor_model_parallel_size`: default 2. verl-project/verl#1191.",
-)  # fmt: skip
-def rollout_shape(o: Operands) -> Iterator[Finding]:
-    """The rollout engine's replicas share out the trainer's GPUs, so their size has to divide the number of GPUs.
-
-    A replica takes `tensor_model_parallel_size` GPUs, and that is 2 by default: a launch on one GPU that does not set
-    it fails after Ray and the models are up.
-    """
-    if o.engine == "hf" or o.engine is None:
-        return
-    dp, pp = (size if type(size) is int else 1 for size in (o.dp, o.pp))
-    world, size = o.gpus * o.nodes, o.tp * dp * pp
-    if size > 0 and world > 0 and world % size:
-        whole = f"{o('tp')}" if size == o.tp else f"{o('tp')} x data-parallel {dp} x pipeline {pp} = {size}"
-        yield o.fault(
-            "tp",
-            f"rollout {whole} does not divide the trainer's {world} GPU{'s' * (world != 1)}: no engine can be placed",
-            "gpus",
-            "nodes",
-            label="GPUs of one rollout engine",
-            help=f"set {TP} to {listed(divisors(world, 8))}",
-        )
-
-
-@relation(
     "INV122", "sequence-parallel-without-packing", "verl",
     sp=number(SP, f"{FSDP}.ulysses_sequence_parallel_size"), packed=value("actor_rollout_ref.model.use_remove_padding"),
     when=fsdp, since="0.2",
     topics=("parallel",),
+    mentions=("ulysses",),
     bad=f"{SP}=2 {GPUS}=8 actor_rollout_ref.model.use_remove_padding=False",
     good=f"{SP}=2 {GPUS}=8 actor_rollout_ref.model.use_remove_padding=True",
     source="verl 0.2 to 0.5.0, `trainer/ppo/ray_trainer.py`; 0.6.0 to 0.9.1, `workers/config/actor.py`: "
@@ -134,6 +89,7 @@ def packed_sequences(o: Operands) -> Iterator[Finding]:
     mode=value(f"{ROLLOUT}.mode"),
     since="0.7.0",
     topics=("rollout",),
+    mentions=("rollout.mode",),
     bad=f"{ROLLOUT}.mode=sync",
     good=f"{ROLLOUT}.mode=async",
     target="verl=0.9.1",
@@ -157,6 +113,7 @@ def sync_mode(o: Operands) -> Iterator[Finding]:
     ep=number(f"{ROLLOUT}.expert_parallel_size"), tp=number(TP), dp=number(DP), engine=value(ENGINE),
     since="0.6.0",
     topics=("parallel", "moe"),
+    mentions=("expert_parallel_size",),
     bad=f"{ENGINE}=vllm {ROLLOUT}.expert_parallel_size=4 {TP}=8 {DP}=1",
     good=f"{ENGINE}=vllm {ROLLOUT}.expert_parallel_size=8 {TP}=8 {DP}=1",
     unless="TensorRT-LLM has a rule of its own.",
@@ -180,6 +137,7 @@ def rollout_experts(o: Operands) -> Iterator[Finding]:
     pp=number(f"{ROLLOUT}.pipeline_model_parallel_size"), engine=value(ENGINE),
     since="0.6.0",
     topics=("parallel", "rollout"),
+    mentions=("rollout.pipeline_model_parallel_size",),
     bad=f"{ENGINE}=vllm {ROLLOUT}.pipeline_model_parallel_size=2 {TP}=4",
     good=f"{ENGINE}=vllm {ROLLOUT}.pipeline_model_parallel_size=1 {TP}=8",
     source="verl 0.6.0 to 0.9.1, `workers/config/rollout.py`: `__post_init__` raises NotImplementedError.",
@@ -200,6 +158,7 @@ def rollout_pipeline(o: Operands) -> Iterator[Finding]:
     sample=flag(f"{ROLLOUT}.val_kwargs.do_sample"), temperature=number(f"{ROLLOUT}.temperature"),
     since="0.3.0",
     topics=("sampling",),
+    mentions=("rollout.temperature",),
     bad=f"{ROLLOUT}.val_kwargs.do_sample=True {ROLLOUT}.temperature=0",
     good=f"{ROLLOUT}.val_kwargs.do_sample=True {ROLLOUT}.temperature=1.0",
     source="verl 0.3.0 to 0.9.1, `validate_config`.",
@@ -220,6 +179,7 @@ def validation_sampling(o: Operands) -> Iterator[Finding]:
     dtype=value(f"{MEGATRON}.dtype"),
     when=megatron, since="0.7.0",
     topics=("precision",),
+    mentions=("megatron.dtype",),
     bad=f"model_engine=megatron {MEGATRON}.dtype=float32",
     good=f"model_engine=megatron {MEGATRON}.dtype=bfloat16",
     target="verl=0.9.1",
@@ -240,6 +200,7 @@ def megatron_dtype(o: Operands) -> Iterator[Finding]:
     on=flag(f"{MEGATRON}.sequence_parallel"), tp=number(f"{MEGATRON}.tensor_model_parallel_size"),
     when=megatron, severity=NOTE, since="0.5.0",
     topics=("parallel",),
+    mentions=("megatron.sequence_parallel",),
     bad=f"model_engine=megatron {MEGATRON}.sequence_parallel=True {MEGATRON}.tensor_model_parallel_size=1",
     good=f"model_engine=megatron {MEGATRON}.sequence_parallel=True {MEGATRON}.tensor_model_parallel_size=2",
     target="verl=0.9.1",
@@ -262,6 +223,7 @@ def megatron_sequence(o: Operands) -> Iterator[Finding]:
     clip=value(f"{ACTOR}.optim.clip_grad"),
     when=fsdp, since="0.8.0",
     topics=("clipping",),
+    mentions=("clip_grad",),
     bad=f"{ACTOR}.optim.clip_grad=null",
     good=f"{ACTOR}.optim.clip_grad=1.0",
     target="verl=0.9.1",
@@ -283,6 +245,7 @@ def clip_value(o: Operands) -> Iterator[Finding]:
     nodes=number("reward.reward_model.nnodes"),
     since="0.8.0",
     topics=("reward", "parallel"),
+    mentions=("enable_resource_pool",),
     bad="reward.reward_model.enable=True reward.reward_model.enable_resource_pool=True",
     good="reward.reward_model.enable=True reward.reward_model.enable_resource_pool=True"
     " reward.reward_model.nnodes=1",
@@ -306,6 +269,7 @@ def reward_pool(o: Operands) -> Iterator[Finding]:
     batch=number(BATCH), step=number(f"{SEPARATE}.parameter_sync_step"), mini=number(MINI),
     when=separate, since="0.9.0",
     topics=("batch", "rollout"),
+    mentions=("trainer_mode",),
     bad=f"trainer.v1.trainer_mode=separate_async {ROLLOUT}.nnodes=1 {ROLLOUT}.checkpoint_engine.backend=nccl"
     f" {BATCH}=256 {MINI}=32 {SEPARATE}.parameter_sync_step=4 {DYNAMIC}=True",
     good=f"trainer.v1.trainer_mode=separate_async {ROLLOUT}.nnodes=1 {ROLLOUT}.checkpoint_engine.backend=nccl"
@@ -331,6 +295,7 @@ def async_batch(o: Operands) -> Iterator[Finding]:
     nodes=number(f"{ROLLOUT}.nnodes"), gpus=number(f"{ROLLOUT}.n_gpus_per_node"), mode=value("trainer.v1.trainer_mode"),
     when=separate, since="0.9.0",
     topics=("parallel", "rollout"),
+    mentions=("trainer_mode",),
     bad=f"trainer.v1.trainer_mode=separate_async {ROLLOUT}.checkpoint_engine.backend=nccl {BATCH}=128 {MINI}=32"
     f" {SEPARATE}.parameter_sync_step=4 {DYNAMIC}=True",
     good=f"trainer.v1.trainer_mode=separate_async {ROLLOUT}.checkpoint_engine.backend=nccl {BATCH}=128 {MINI}=32"

@@ -1,4 +1,4 @@
-"""INV134 to INV149: lengths and token budgets of verl, and switches of which one needs or forbids another."""
+"""INV135 to INV145: lengths and token budgets of verl, and switches of which one needs or forbids another."""
 
 from __future__ import annotations
 
@@ -6,58 +6,27 @@ from grpo_lint.diagnostics import ERROR, NOTE, WARNING
 from grpo_lint.frameworks.verl import ACTOR, MEGATRON, ROLLOUT, sequence_parallel_size
 from grpo_lint.rules.avoidance.verl_run import megatron
 from grpo_lint.rules.invariants.relation import Operands, flag, is_own, number, relation, relations, value
-from grpo_lint.rules.invariants.verl_batches import BATCH, DYNAMIC, GPUS, MINI
-from grpo_lint.rules.invariants.verl_engines import DP, ENGINE, LENGTH, PROMPT, RESPONSE, SEPARATE, TP, separate
+from grpo_lint.rules.invariants.verl_batches import (
+    BATCH,
+    DP,
+    DYNAMIC,
+    ENGINE,
+    GPUS,
+    LENGTH,
+    MINI,
+    PROMPT,
+    RESPONSE,
+    SEPARATE,
+    TP,
+)
+from grpo_lint.rules.invariants.verl_engines import separate
+from grpo_lint.rules.invariants.verl_shares import BUDGET, CHUNKED, TOKENS, sharing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from grpo_lint.rules.rule import Finding, Rule
-
-TOKENS = f"{ACTOR}.ppo_max_token_len_per_gpu"
-BUDGET = f"{ROLLOUT}.max_num_batched_tokens"
-CHUNKED = f"{ROLLOUT}.enable_chunked_prefill"
-
-
-def _ways(o: Operands) -> int:
-    """The ranks that share a sequence, each with a token budget of its own."""
-    size = o.cp if megatron(o.run) else sequence_parallel_size(o.run).value
-    return size if type(size) is int and size > 0 else 1
-
-
-@relation(
-    "INV134", "tokens-per-gpu-below-sequence", "verl",
-    tokens=number(TOKENS), prompt=number(PROMPT), response=number(RESPONSE), dynamic=flag(DYNAMIC),
-    cp=value(f"{MEGATRON}.context_parallel_size"),
-    since="0.2",
-    topics=("length", "batch"),
-    bad=f"{DYNAMIC}=True {PROMPT}=2048 {RESPONSE}=8192 {TOKENS}=8192",
-    good=f"{DYNAMIC}=True {PROMPT}=2048 {RESPONSE}=8192 {TOKENS}=10240",
-    unless="Without `use_dynamic_bsz` micro-batches are counted in sequences.",
-    source="verl 0.2 to 0.9.1, `utils/seqlen_balancing.py`: `rearrange_micro_batches` asserts it, of the padded length "
-    "in the FSDP and Megatron workers up to 0.7.1, of the longest sequence that is there from 0.8.0 on.",
-)  # fmt: skip
-def tokens_per_gpu(o: Operands) -> Iterator[Finding]:
-    """A micro-batch of at most so many tokens has to hold the longest sequence.
-
-    With dynamic batches verl packs sequences up to `ppo_max_token_len_per_gpu` times the sequence-parallel size. A
-    sequence is never split, so one of full length that does not fit ends the run, at whatever step it comes.
-    """
-    ways = _ways(o)
-    longest, room = o.prompt + o.response, o.tokens * ways
-    if o.dynamic and longest > room and sequence_parallel_size(o.run).decided:
-        old = o.run.before("verl", "0.8.0") is True
-        yield o.fault(
-            "tokens",
-            f"{o('tokens')}" + (f" x {ways} ranks = {room}" if ways > 1 else "") + f" < {longest} tokens of a sequence"
-            f" ({o('prompt')} + {o('response')}): "
-            + ("verl asserts that one fits" if old else "the first one of full length ends the run"),
-            "prompt",
-            "response",
-            help=f"set it to {-(-longest // ways)} or more",
-            severity=ERROR if old else WARNING,
-        )
 
 
 @relation(
@@ -66,6 +35,7 @@ def tokens_per_gpu(o: Operands) -> Iterator[Finding]:
     dynamic=flag(f"{ROLLOUT}.log_prob_use_dynamic_bsz"), cp=value(f"{MEGATRON}.context_parallel_size"),
     since="0.2",
     topics=("length", "batch"),
+    mentions=("log_prob_max_token_len",),
     bad=f"{DYNAMIC}=True {PROMPT}=2048 {RESPONSE}=8192 {TOKENS}=10240 {ROLLOUT}.log_prob_use_dynamic_bsz=True"
     f" {ROLLOUT}.log_prob_max_token_len_per_gpu=8192",
     good=f"{DYNAMIC}=True {PROMPT}=2048 {RESPONSE}=8192 {TOKENS}=10240 {ROLLOUT}.log_prob_use_dynamic_bsz=True"
@@ -75,7 +45,7 @@ def tokens_per_gpu(o: Operands) -> Iterator[Finding]:
 )  # fmt: skip
 def log_prob_tokens(o: Operands) -> Iterator[Finding]:
     """Log-probabilities are computed in micro-batches of tokens that have to hold the longest sequence."""
-    ways = _ways(o)
+    ways = sharing(o)
     longest = o.prompt + o.response
     own = o["tokens"].key.startswith(ROLLOUT) and o["tokens"].explicit
     if own and o.dynamic and longest > o.tokens * ways and sequence_parallel_size(o.run).decided:
@@ -96,6 +66,7 @@ def log_prob_tokens(o: Operands) -> Iterator[Finding]:
     length=number(LENGTH), prompt=number(PROMPT), response=number(RESPONSE), engine=value(ENGINE),
     severity=WARNING, since="0.4.0",
     topics=("length", "rollout"),
+    mentions=("max_model_len",),
     bad=f"{ENGINE}=vllm {PROMPT}=4096 {RESPONSE}=8192 {LENGTH}=8192",
     good=f"{ENGINE}=vllm {PROMPT}=4096 {RESPONSE}=8192 {LENGTH}=12288",
     unless="Unset, it is the sum of both, or the model's own length.",
@@ -124,37 +95,11 @@ def model_length(o: Operands) -> Iterator[Finding]:
 
 
 @relation(
-    "INV137", "batched-tokens-below-model-length", "verl",
-    budget=number(BUDGET), prompt=number(PROMPT), response=number(RESPONSE), length=value(LENGTH),
-    chunked=value(CHUNKED), engine=value(ENGINE), mode=value(f"{ROLLOUT}.mode"),
-    until="0.7.0", since="0.2",
-    topics=("length", "rollout"),
-    bad=f"{ENGINE}=vllm {PROMPT}=4096 {RESPONSE}=8192 {BUDGET}=8192",
-    good=f"{ENGINE}=vllm {PROMPT}=4096 {RESPONSE}=8192 {BUDGET}=12288",
-    target="verl=0.6.1",
-    unless="From 0.7.0 on prompts are really prefilled in chunks; so are they in the asynchronous mode before.",
-    source="verl 0.2 to 0.6.1, `workers/rollout/vllm_rollout/vllm_rollout_spmd.py`: ValueError. hiyouga/EasyR1#3425.",
-)  # fmt: skip
-def batched_tokens(o: Operands) -> Iterator[Finding]:
-    """Up to verl 0.6.1, the synchronous vLLM rollout wants to prefill the longest sequence in one step."""
-    length = o.length if type(o.length) is int else o.prompt + o.response
-    if o.engine == "vllm" and o.chunked is True and o.mode in (None, "sync") and o.budget < length:
-        yield o.fault(
-            "budget",
-            f"{o('budget')} < {length} tokens of model length while enable_chunked_prefill is true, which verl before"
-            " 0.7.0 refuses",
-            "prompt",
-            "response",
-            "length",
-            help=f"set {BUDGET} to {length} or more, or {CHUNKED}=False",
-        )
-
-
-@relation(
     "INV138", "unchunked-prefill-below-model-length", "verl",
     budget=number(BUDGET), length=number(LENGTH), chunked=value(CHUNKED), engine=value(ENGINE),
     since="0.7.0",
     topics=("length", "rollout"),
+    mentions=("enable_chunked_prefill",),
     bad=f"{ENGINE}=vllm {CHUNKED}=False {LENGTH}=16384 {BUDGET}=8192",
     good=f"{ENGINE}=vllm {CHUNKED}=False {LENGTH}=16384 {BUDGET}=16384",
     target="verl=0.8.0",
@@ -183,6 +128,7 @@ def unchunked(o: Operands) -> Iterator[Finding]:
     dp=number(DP), tp=number(TP), gpus=number(GPUS), engine=value(ENGINE),
     since="0.6.0",
     topics=("parallel", "rollout"),
+    mentions=("data_parallel_size",),
     bad=f"{ENGINE}=vllm {DP}=2 {TP}=4 {GPUS}=6 trainer.nnodes=4 {BATCH}=48 {MINI}=48 {DYNAMIC}=True",
     good=f"{ENGINE}=vllm {DP}=2 {TP}=3 {GPUS}=6 trainer.nnodes=4 {BATCH}=48 {MINI}=48 {DYNAMIC}=True",
     source="verl 0.6.1 to 0.9.1, `workers/rollout/vllm_rollout/vllm_async_server.py`: \"gpus_per_node should be "
@@ -205,6 +151,7 @@ def replica_tiles(o: Operands) -> Iterator[Finding]:
     mode=value("trainer.resume_mode"), path=value("trainer.resume_from_path"),
     since="0.2",
     topics=("checkpoint",),
+    mentions=("resume_mode",),
     bad="trainer.resume_mode=resume_path trainer.resume_from_path=/checkpoints/gsm8k",
     good="trainer.resume_mode=resume_path trainer.resume_from_path=/checkpoints/gsm8k/global_step_200",
     source="verl 0.2 to 0.9.1, `_load_checkpoint`: `trainer/ppo/ray_trainer.py`, `trainer/ppo/v1/trainer_base.py`.",
@@ -234,6 +181,7 @@ def resume_path(o: Operands) -> Iterator[Finding]:
     loss=flag(f"{ACTOR}.use_kl_loss"), reward=flag("algorithm.use_kl_in_reward"),
     severity=WARNING, since="0.3.0",
     topics=("kl",),
+    mentions=("use_kl_in_reward",),
     bad=f"{ACTOR}.use_kl_loss=True algorithm.use_kl_in_reward=True",
     good=f"{ACTOR}.use_kl_loss=True algorithm.use_kl_in_reward=False",
     source="verl 0.3.0 to 0.9.1, `validate_config`: \"NOTICE: You have both enabled in-reward kl and kl loss.\" "
@@ -259,6 +207,7 @@ def kl_twice(o: Operands) -> Iterator[Finding]:
     on=flag(f"{ROLLOUT}.disaggregation.enabled"), engine=value(ENGINE),
     since="0.9.0",
     topics=("rollout",),
+    mentions=("disaggregation",),
     bad=f"{ROLLOUT}.disaggregation.enabled=True {ENGINE}=trtllm",
     good=f"{ROLLOUT}.disaggregation.enabled=True {ENGINE}=vllm",
     target="verl=0.9.1",
@@ -281,6 +230,7 @@ def disaggregation(o: Operands) -> Iterator[Finding]:
     mode=value("trainer.v1.trainer_mode"),
     when=separate, since="0.9.0",
     topics=("reward", "rollout"),
+    mentions=("trainer_mode",),
     bad=f"trainer.v1.trainer_mode=separate_async {ROLLOUT}.nnodes=1 {ROLLOUT}.checkpoint_engine.backend=nccl"
     f" {SEPARATE}.parameter_sync_step=4 reward.reward_model.enable=True",
     good=f"trainer.v1.trainer_mode=separate_async {ROLLOUT}.nnodes=1 {ROLLOUT}.checkpoint_engine.backend=nccl"
@@ -309,6 +259,7 @@ def colocated_reward(o: Operands) -> Iterator[Finding]:
     vpp=value(f"{MEGATRON}.virtual_pipeline_model_parallel_size"),
     when=megatron, since="0.9.0",
     topics=("parallel",),
+    mentions=("dynamic_context_parallel",),
     bad=f"model_engine=megatron {MEGATRON}.dynamic_context_parallel=True",
     good=f"model_engine=megatron {MEGATRON}.dynamic_context_parallel=True {MEGATRON}.max_seqlen_per_dp_cp_rank=8192",
     target="verl=0.9.1",
@@ -340,6 +291,7 @@ def _positive(value: object) -> bool:
     bridge=value(f"{MEGATRON}.use_mbridge"),
     when=lambda run: megatron(run) and is_own(run), since="0.8.0",
     topics=("weight-sync",),
+    mentions=("use_mbridge",),
     bad=f"model_engine=megatron {MEGATRON}.use_mbridge=False",
     good=f"model_engine=megatron {MEGATRON}.use_mbridge=True",
     target="verl=0.9.1",

@@ -15,7 +15,7 @@ from grpo_lint.rules.invariants.relation import (
     relations,
     value,
 )
-from grpo_lint.rules.invariants.verl_engines import DP, ENGINE, PROMPT, RESPONSE, TP
+from grpo_lint.rules.invariants.verl_batches import DP, ENGINE, PROMPT, RESPONSE, TP
 from grpo_lint.rules.invariants.verl_values import ASYNC
 
 TYPE_CHECKING = False

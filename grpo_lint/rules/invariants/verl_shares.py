@@ -1,24 +1,53 @@
-"""INV107, INV108, INV150, INV163, INV165: what verl's critic, Megatron's ranks and engines over nodes share out."""
+"""INV107, 108, 121, 134, 137, 150, 163, 165: what verl shares out among GPUs, and sequences that have to fit."""
 
 from __future__ import annotations
 
-from grpo_lint.diagnostics import NOTE
-from grpo_lint.frameworks.verl import MEGATRON, ROLLOUT
+from grpo_lint.diagnostics import ERROR, NOTE, WARNING
+from grpo_lint.frameworks.verl import ACTOR, MEGATRON, ROLLOUT, sequence_parallel_size
 from grpo_lint.rules.avoidance.verl_run import megatron
-from grpo_lint.rules.invariants.relation import Operands, flag, number, relation, relations, value
-from grpo_lint.rules.invariants.verl_batches import BATCH, DYNAMIC, GPUS, MINI, NODES, PER_GPU, one_of, validated
-from grpo_lint.rules.invariants.verl_engines import DP, ENGINE, TP
+from grpo_lint.rules.invariants.relation import Operands, divisors, flag, listed, number, relation, relations, value
+from grpo_lint.rules.invariants.verl_batches import (
+    BATCH,
+    DP,
+    DYNAMIC,
+    ENGINE,
+    GPUS,
+    LENGTH,
+    MINI,
+    NODES,
+    PER_GPU,
+    PROMPT,
+    RESPONSE,
+    TP,
+    one_of,
+    validated,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from grpo_lint.rules.rule import Finding, Rule
+    from grpo_lint.runconfig import RunConfig
 
+TOKENS = f"{ACTOR}.ppo_max_token_len_per_gpu"
+BUDGET = f"{ROLLOUT}.max_num_batched_tokens"
+CHUNKED = f"{ROLLOUT}.enable_chunked_prefill"
 CRITIC = (
     f"algorithm.adv_estimator=gae {BATCH}=64 {MINI}=64 {DYNAMIC}=True {ROLLOUT}.n=1 critic.use_dynamic_bsz=False"
     " critic.ppo_mini_batch_size=64 critic.ppo_micro_batch_size_per_gpu=null"
 )
+
+
+def colocated(run: RunConfig) -> bool:
+    """Whether rollout and trainer share their GPUs."""
+    return run.async_rollout.known and run.async_rollout.value is False
+
+
+def sharing(o: Operands) -> int:
+    """The ranks that share a sequence, each with a token budget of its own."""
+    size = o.cp if megatron(o.run) else sequence_parallel_size(o.run).value
+    return size if type(size) is int and size > 0 else 1
 
 
 @relation(
@@ -171,6 +200,103 @@ def critic_divides(o: Operands) -> Iterator[Finding]:
             f"critic.{o('mini')} is not a multiple of critic.{o('micro')}, which verl refuses",
             "mini",
             help="use critic.ppo_micro_batch_size_per_gpu, or a micro-batch that divides the mini-batch",
+        )
+
+
+@relation(
+    "INV121", "rollout-does-not-fit-gpus", "verl",
+    tp=number(TP), dp=value(DP), pp=value(f"{ROLLOUT}.pipeline_model_parallel_size"), gpus=number(GPUS),
+    nodes=number(NODES), engine=value(ENGINE),
+    when=colocated, since="0.2",
+    topics=("parallel", "rollout"),
+    bad=f"{GPUS}=1 {ENGINE}=vllm",
+    good=f"{GPUS}=1 {ENGINE}=vllm {TP}=1",
+    unless="A rollout on GPUs of its own is not compared with the trainer's, nor is the `hf` rollout, which has no "
+    "tensor parallelism.",
+    source="verl 0.2 to 0.7.1, `workers/fsdp_workers.py`, `megatron_workers.py`; 0.8.0 to 0.9.1, "
+    "`workers/engine_workers.py`: \"rollout world_size ... is not divisible by infer_world_size\". `rollout."
+    "tensor_model_parallel_size`: default 2. verl-project/verl#1191.",
+)  # fmt: skip
+def rollout_shape(o: Operands) -> Iterator[Finding]:
+    """The rollout engine's replicas share out the trainer's GPUs, so their size has to divide the number of GPUs.
+
+    A replica takes `tensor_model_parallel_size` GPUs, and that is 2 by default: a launch on one GPU that does not set
+    it fails after Ray and the models are up.
+    """
+    if o.engine == "hf" or o.engine is None:
+        return
+    dp, pp = (size if type(size) is int else 1 for size in (o.dp, o.pp))
+    world, size = o.gpus * o.nodes, o.tp * dp * pp
+    if size > 0 and world > 0 and world % size:
+        whole = f"{o('tp')}" if size == o.tp else f"{o('tp')} x data-parallel {dp} x pipeline {pp} = {size}"
+        yield o.fault(
+            "tp",
+            f"rollout {whole} does not divide the trainer's {world} GPU{'s' * (world != 1)}: no engine can be placed",
+            "gpus",
+            "nodes",
+            label="GPUs of one rollout engine",
+            help=f"set {TP} to {listed(divisors(world, 8))}",
+        )
+
+
+@relation(
+    "INV134", "tokens-per-gpu-below-sequence", "verl",
+    tokens=number(TOKENS), prompt=number(PROMPT), response=number(RESPONSE), dynamic=flag(DYNAMIC),
+    cp=value(f"{MEGATRON}.context_parallel_size"),
+    since="0.2",
+    topics=("length", "batch"),
+    bad=f"{DYNAMIC}=True {PROMPT}=2048 {RESPONSE}=8192 {TOKENS}=8192",
+    good=f"{DYNAMIC}=True {PROMPT}=2048 {RESPONSE}=8192 {TOKENS}=10240",
+    unless="Without `use_dynamic_bsz` micro-batches are counted in sequences.",
+    source="verl 0.2 to 0.9.1, `utils/seqlen_balancing.py`: `rearrange_micro_batches` asserts it, of the padded length "
+    "in the FSDP and Megatron workers up to 0.7.1, of the longest sequence that is there from 0.8.0 on.",
+)  # fmt: skip
+def tokens_per_gpu(o: Operands) -> Iterator[Finding]:
+    """A micro-batch of at most so many tokens has to hold the longest sequence.
+
+    With dynamic batches verl packs sequences up to `ppo_max_token_len_per_gpu` times the sequence-parallel size. A
+    sequence is never split, so one of full length that does not fit ends the run, at whatever step it comes.
+    """
+    ways = sharing(o)
+    longest, room = o.prompt + o.response, o.tokens * ways
+    if o.dynamic and longest > room and sequence_parallel_size(o.run).decided:
+        old = o.run.before("verl", "0.8.0") is True
+        yield o.fault(
+            "tokens",
+            f"{o('tokens')}" + (f" x {ways} ranks = {room}" if ways > 1 else "") + f" < {longest} tokens of a sequence"
+            f" ({o('prompt')} + {o('response')}): "
+            + ("verl asserts that one fits" if old else "the first one of full length ends the run"),
+            "prompt",
+            "response",
+            help=f"set it to {-(-longest // ways)} or more",
+            severity=ERROR if old else WARNING,
+        )
+
+
+@relation(
+    "INV137", "batched-tokens-below-model-length", "verl",
+    budget=number(BUDGET), prompt=number(PROMPT), response=number(RESPONSE), length=value(LENGTH),
+    chunked=value(CHUNKED), engine=value(ENGINE), mode=value(f"{ROLLOUT}.mode"),
+    until="0.7.0", since="0.2",
+    topics=("length", "rollout"),
+    bad=f"{ENGINE}=vllm {PROMPT}=4096 {RESPONSE}=8192 {BUDGET}=8192",
+    good=f"{ENGINE}=vllm {PROMPT}=4096 {RESPONSE}=8192 {BUDGET}=12288",
+    target="verl=0.6.1",
+    unless="From 0.7.0 on prompts are really prefilled in chunks; so are they in the asynchronous mode before.",
+    source="verl 0.2 to 0.6.1, `workers/rollout/vllm_rollout/vllm_rollout_spmd.py`: ValueError. hiyouga/EasyR1#3425.",
+)  # fmt: skip
+def batched_tokens(o: Operands) -> Iterator[Finding]:
+    """Up to verl 0.6.1, the synchronous vLLM rollout wants to prefill the longest sequence in one step."""
+    length = o.length if type(o.length) is int else o.prompt + o.response
+    if o.engine == "vllm" and o.chunked is True and o.mode in (None, "sync") and o.budget < length:
+        yield o.fault(
+            "budget",
+            f"{o('budget')} < {length} tokens of model length while enable_chunked_prefill is true, which verl before"
+            " 0.7.0 refuses",
+            "prompt",
+            "response",
+            "length",
+            help=f"set {BUDGET} to {length} or more, or {CHUNKED}=False",
         )
 
 

@@ -15,9 +15,8 @@ from grpo_lint.rules.invariants.relation import (
     relations,
     value,
 )
-from grpo_lint.rules.invariants.verl_batches import DYNAMIC, REF
-from grpo_lint.rules.invariants.verl_engines import ENGINE
-from grpo_lint.rules.invariants.verl_lengths import TOKENS
+from grpo_lint.rules.invariants.verl_batches import DYNAMIC, ENGINE, REF
+from grpo_lint.rules.invariants.verl_shares import TOKENS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from grpo_lint.diagnostics import NOTE, WARNING
 from grpo_lint.frameworks.verl import ACTOR, MEGATRON, ROLLOUT
 from grpo_lint.rules.avoidance.verl_run import fsdp, megatron
 from grpo_lint.rules.invariants.relation import Operands, flag, number, relation, relations, value
-from grpo_lint.rules.invariants.verl_batches import BATCH, DYNAMIC, MINI
-from grpo_lint.rules.invariants.verl_engines import ENGINE, SEPARATE, TP, separate
+from grpo_lint.rules.invariants.verl_batches import BATCH, DYNAMIC, ENGINE, MINI, SEPARATE, TP
+from grpo_lint.rules.invariants.verl_engines import separate
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
