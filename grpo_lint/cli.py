@@ -82,6 +82,8 @@ def _run(words: list[str]) -> int:
         options = Options()
         if command == "check" and not any(word.startswith("-") for word in words):
             options.paths = words  # as a hook calls us; importing argparse would take a tenth of the time
+        elif "--" in words:  # after which a path may start with a dash
+            parser(command).parse_args(words, options)
         else:
             parser(command).parse_intermixed_args(words, options)  # paths may stand among options
         _require_working_directory()

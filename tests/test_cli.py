@@ -245,6 +245,14 @@ def test_a_very_deep_folder(run: Run, deep: Path) -> None:
     assert ": NOT17 error" in run(str(deep), "--output", "concise").stdout
 
 
+def test_after_two_dashes_all_words_are_paths(run: Run, tmp_path: Path) -> None:
+    for name in ("-a.json", "b.json"):
+        put(tmp_path, name, BAD)
+    result = run("--output", "concise", "--select", "NOT17", "--", "-a.json", "b.json", cwd=tmp_path)
+    assert [line.split(":")[0] for line in result.stdout.splitlines()] == ["-a.json", "b.json"]
+    assert run("show", "--only", "changed", "--", "-a.json", cwd=tmp_path).returncode == 0
+
+
 def test_a_file_that_is_given_twice_is_linted_once(run: Run, tmp_path: Path) -> None:
     put(tmp_path, "ds.json", BAD)
     (tmp_path / "link.json").symlink_to("ds.json")
