@@ -1,4 +1,4 @@
-"""INV164, INV701: parallel sizes and lengths against the shapes of models that their names tell."""
+"""INV164: lengths against the shapes of models that their names tell."""
 
 from __future__ import annotations
 
@@ -8,15 +8,12 @@ from grpo_lint.diagnostics import ERROR, WARNING
 from grpo_lint.frameworks.verl import MODEL, ROLLOUT
 from grpo_lint.rules.invariants.relation import (
     Operands,
-    field,
-    listed,
     number,
     relation,
     relations,
     told,
     value,
 )
-from grpo_lint.rules.invariants.shapes import shape_of, splits_attention
 from grpo_lint.rules.invariants.verl_batches import ENGINE, LENGTH, PROMPT, RESPONSE, validated
 
 TYPE_CHECKING = False
@@ -40,37 +37,6 @@ def positions_of(name: str) -> int | None:
     return _positions.get(name)
 
 
-@relation(
-    "INV701", "heads-do-not-divide-in-rollout", "verl",
-    path=told("model_path"), tp=field("rollout_tp", "tp"),
-    also=("vllm", "sglang", "openrlhf", "trl"),
-    topics=("parallel", "model", "rollout"),
-    bad="actor_rollout_ref.rollout.name=vllm actor_rollout_ref.model.path=Qwen/Qwen2.5-7B-Instruct"
-    " actor_rollout_ref.rollout.tensor_model_parallel_size=8",
-    good="actor_rollout_ref.rollout.name=vllm actor_rollout_ref.model.path=Qwen/Qwen2.5-7B-Instruct"
-    " actor_rollout_ref.rollout.tensor_model_parallel_size=4",
-    unless="The number of heads is known for released models of common families, by their names. SGLang's data "
-    "parallelism of the attention makes smaller groups.",
-    source='vLLM 0.33.0, `config/model.py`: "Total number of attention heads ... must be divisible by tensor parallel '
-    'size". THU-KEG/AdaptThink#1.',
-)  # fmt: skip
-def heads(o: Operands) -> Iterator[Finding]:
-    """Each tensor-parallel rank of the engine takes the same number of attention heads.
-
-    A model of 7B with 28 heads and 4 key-value heads runs on 1, 2, 4 or 28 GPUs, and not on the 8 of a node.
-    """
-    shape = shape_of(o.path) if isinstance(o.path, str) and o.tp > 1 else None
-    if shape is None or shape.heads % o.tp == 0 or splits_attention(o):
-        return
-    name = o.path.rstrip("/").rsplit("/", 1)[-1]
-    yield o.fault(
-        "tp",
-        f"{name} has {shape.heads} attention heads, which {o('tp')} does not divide: the engine refuses to start",
-        "path",
-        help=f"use a tensor-parallel size of {listed(shape.sizes())}",
-    )
-
-
 def _stretched(run: RunConfig) -> bool:
     """Whether a launch of verl changes the model's positions itself."""
     places = (f"{MODEL}.override_config", f"{MODEL}.hf_config", f"{ROLLOUT}.engine_kwargs")
@@ -89,6 +55,7 @@ def _stretched(run: RunConfig) -> bool:
     engine=value(ENGINE),
     when=validated, since="0.2",
     topics=("length", "model"),
+    mentions=("length", "max_model_len"),
     bad="actor_rollout_ref.rollout.name=vllm actor_rollout_ref.model.path=Qwen/Qwen2.5-Math-7B"
     " data.max_prompt_length=1024 data.max_response_length=4096",
     good="actor_rollout_ref.rollout.name=vllm actor_rollout_ref.model.path=Qwen/Qwen2.5-Math-7B"

@@ -1,4 +1,4 @@
-"""INV456: what a model's name tells of its shape, and key-value heads against parallel sizes."""
+"""INV456, INV701: what a model's name tells of its shape, and key-value heads against parallel sizes."""
 
 from __future__ import annotations
 
@@ -103,6 +103,37 @@ def key_value_heads(o: Operands) -> Iterator[Finding]:
         "tp",
         f"{name} has {shape.kv_heads} key-value heads, which {o('tp')} neither divides nor repeats evenly: the engine"
         " refuses to start",
+        "path",
+        help=f"use a tensor-parallel size of {listed(shape.sizes())}",
+    )
+
+
+@relation(
+    "INV701", "heads-do-not-divide-in-rollout", "verl",
+    path=told("model_path"), tp=field("rollout_tp", "tp"),
+    also=("vllm", "sglang", "openrlhf", "trl"),
+    topics=("parallel", "model", "rollout"),
+    bad="actor_rollout_ref.rollout.name=vllm actor_rollout_ref.model.path=Qwen/Qwen2.5-7B-Instruct"
+    " actor_rollout_ref.rollout.tensor_model_parallel_size=8",
+    good="actor_rollout_ref.rollout.name=vllm actor_rollout_ref.model.path=Qwen/Qwen2.5-7B-Instruct"
+    " actor_rollout_ref.rollout.tensor_model_parallel_size=4",
+    unless="The number of heads is known for released models of common families, by their names. SGLang's data "
+    "parallelism of the attention makes smaller groups.",
+    source='vLLM 0.33.0, `config/model.py`: "Total number of attention heads ... must be divisible by tensor parallel '
+    'size". THU-KEG/AdaptThink#1.',
+)  # fmt: skip
+def heads(o: Operands) -> Iterator[Finding]:
+    """Each tensor-parallel rank of the engine takes the same number of attention heads.
+
+    A model of 7B with 28 heads and 4 key-value heads runs on 1, 2, 4 or 28 GPUs, and not on the 8 of a node.
+    """
+    shape = shape_of(o.path) if isinstance(o.path, str) and o.tp > 1 else None
+    if shape is None or shape.heads % o.tp == 0 or splits_attention(o):
+        return
+    name = o.path.rstrip("/").rsplit("/", 1)[-1]
+    yield o.fault(
+        "tp",
+        f"{name} has {shape.heads} attention heads, which {o('tp')} does not divide: the engine refuses to start",
         "path",
         help=f"use a tensor-parallel size of {listed(shape.sizes())}",
     )

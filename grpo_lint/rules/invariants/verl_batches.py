@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from math import gcd
-
 from grpo_lint.diagnostics import ERROR, NOTE, WARNING
 from grpo_lint.frameworks.verl import ACTOR, ROLLOUT
 from grpo_lint.rules.avoidance.verl_run import fsdp, megatron
@@ -228,6 +226,8 @@ def batch_over_gpus(o: Operands) -> Iterator[Finding]:
     """A batch's responses are dealt out to all GPUs in equal shares."""
     total, world = o.batch * o.n, o.gpus * o.nodes
     if world > 0 and total % world and not o.dynamic:
+        from math import gcd
+
         step = world // gcd(o.n, world) if type(total) is type(world) is int and total > 0 else 0
         yield o.fault(
             "batch",
