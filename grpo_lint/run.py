@@ -193,15 +193,13 @@ class Assembler:
     def _written(self, name: str, body: Word, path: str, reading: Reading) -> None:
         """A config that a script writes from a here-document, as the file that it becomes."""
         kind = kind_of(name)
-        if kind not in ("json", "yaml"):
+        if kind not in ("json", "yaml") or reading.full(body.span):
             return
         readers = list(registry.for_document(kind, body.text))
         root = read_written(body, os.path.splitext(name)[1].lower(), readers[0].yaml) if readers else None
         reader = root and next((r for r in readers if r.load().recognises_document(root)), None)
         if root is not None and reader:
             run = self._new(reader.name, root)
-            if reading.full(body.span):
-                return
             reading.problems += reader.load().read_document(root, path, run, self.repository)
             self._finish(run, path, reading)
 

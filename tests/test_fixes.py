@@ -16,6 +16,8 @@ import pytest
 
 from grpo_lint import atomic
 from grpo_lint.cli import main
+from grpo_lint.engine import Linter
+from grpo_lint.settings import Settings
 
 PLUS = """#!/bin/bash
 python3 -m verl.trainer.main_ppo \\
@@ -513,3 +515,11 @@ def test_other_tools_are_told_of_the_fixes(lint: Lint) -> None:
     assert [one["suggestions"][0]["text"] for one in (first, second)] == ["", ""]
     lint("run.sh", "--fix")
     assert path.read_text() == "# größe 🚀\n" + TWO.replace("+actor", "actor")
+
+
+@pytest.mark.parametrize(("padding", "offered"), [(10, True), (120_000, False)])
+def test_no_key_is_added_to_a_file_that_is_too_long_to_read_again(tmp_path: Path, padding: int, offered: bool) -> None:
+    path = tmp_path / "ds.json"
+    path.write_text(f'{{\n  "zero_optimization": {{"stage": 2}},\n  "note": "{"x" * padding}"\n}}\n', encoding="utf-8")
+    found = {one.rule: one for one in Linter(Settings()).check([str(path)]).diagnostics}
+    assert (found["DO02"].fix is not None) is offered

@@ -56,12 +56,19 @@ class _Text:
         return _Text(file, self.kind, self.start, self.end + len(file.text) - len(self.file.text))
 
 
+LONGEST = 100_000
+"""Characters of a file into which a key is added: each try reads the file anew, and one may have many configs."""
+
+
 def added(place: Span, beside: str, path: str, text: str, data: Any, title: str, safe: bool) -> Fix | None:
     """Add the key of a dotted path to the config in which a value of another key, `beside`, stands at `place`.
 
     The config may be a section of its file. `text` is the value as JSON writes it, which YAML reads the same; `data` is
-    what it reads as. None where the section isn't there or has the key, and where the text is neither JSON nor YAML.
+    what it reads as. None where the section isn't there or has the key, where the text is neither JSON nor YAML, and in
+    files that are longer than LONGEST.
     """
+    if len(place.file.text) > LONGEST:
+        return None
     config = _around(place)
     at = _document_of(config, place) if config is not None else None
     if config is None or at is None:
